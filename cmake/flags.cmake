@@ -1,0 +1,25 @@
+# Compiler flags shared by every target of ours (docs: CONVENTIONS.md, "Style by number").
+# -ffp-contract=off and the absence of -march/-ffast-math keep results equal between compilers.
+add_library(septule_flags INTERFACE)
+target_compile_options(
+  septule_flags
+  INTERFACE -Wall
+            -Wextra
+            -Wpedantic
+            -Wshadow
+            -Wconversion
+            -Wold-style-cast
+            -Woverloaded-virtual
+            -Wnon-virtual-dtor
+            -Wdouble-promotion
+            -Werror
+            -ffp-contract=off)
+if(SEPTULE_SANITIZE_ADDRESS)
+  target_compile_options(septule_flags INTERFACE -fsanitize=address,undefined
+                                                 -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(septule_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(SEPTULE_SANITIZE_THREAD)
+  target_compile_options(septule_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(septule_flags INTERFACE -fsanitize=thread)
+endif()
