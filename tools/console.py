@@ -9,8 +9,8 @@ A transcript is a *.console file, or the blocks fenced with ```console of a Mark
     ? 4                                the exit code, where it is not 0
 
 - All commands of a file run in one temporary copy of DIR, each in a bash of its own, with the
-  directory of SEPTULE first in PATH, LC_ALL=C, TERM=dumb, TZ=UTC, no terminal and no standard input.
-  For a page, DIR is also there under its own name, so `examples/node.json` works as in the checkout.
+  directory of SEPTULE first in PATH, LC_ALL=C, TERM=dumb, TZ=UTC, no terminal and no standard
+  input. For a page, DIR is also there under its own name, so `examples/node.json` works as well.
 - Blank lines before the next command are only spacing, and so are lines starting with # after one.
 - An output line that would be read otherwise is written with a backslash before it; a blank line at
   the end of the output is a lone backslash; "\\ no newline at end" says just that.
@@ -223,8 +223,8 @@ def check_fence(fence, inner, where):
         raise TranscriptError(f"{where}: \"{rest}\" after ```console; only no-run may stand there")
     for command in commands:
         if not any(re.fullmatch(pattern, command) for pattern, _ in MAY_NOT_RUN):
-            raise TranscriptError(f"{where}: \"{command}\" must be run: it is not in MAY_NOT_RUN of "
-                                  "tools/console.py")
+            raise TranscriptError(f"{where}: \"{command}\" must be run: it is not in MAY_NOT_RUN "
+                                  "of tools/console.py")
 
 
 class Runner:
@@ -260,7 +260,8 @@ class Runner:
     @staticmethod
     def show(step, actual, name):
         print(f"{name}:{step.at}: $ {step.command}")
-        for line in difflib.unified_diff(step.expected, actual, "expected", "happened", lineterm=""):
+        for line in difflib.unified_diff(step.expected, actual, "expected", "happened",
+                                         lineterm=""):
             print("  " + line)
 
     def run_file(self, name):

@@ -44,7 +44,8 @@ if [ -z "$missing" ]; then
 fi
 
 say "Packages that are missing:$missing"
-say "To install them: sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing"
+say "To install them:"
+say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing"
 
 if [ "$(id -u)" -eq 0 ]; then
   as_root=''

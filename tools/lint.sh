@@ -10,7 +10,7 @@ failed=''
 python3 tools/tidy.py . || failed="$failed tidy"
 
 # shellcheck disable=SC2046  # file names of ours have no blanks (tidy.py checks them)
-clang-format-19 --dry-run -Werror $(find src apps tests bench fuzz -name '*.cpp' -o -name '*.hpp') ||
+clang-format-19 --dry-run -Werror $(find src apps tests bench fuzz -name '*.[ch]pp') ||
   failed="$failed clang-format"
 
 # shellcheck disable=SC2046
