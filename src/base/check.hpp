@@ -14,9 +14,9 @@ namespace septule {
 
 /// A programmer error stops the program, in every build. One condition per check; the text states
 /// what should hold. Never used on input or on what a device says.
-#define SEPTULE_CHECK(condition, what_should_hold)                                  \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      ::septule::check_failed(#condition, what_should_hold, __FILE__, __LINE__);    \
-    }                                                                               \
+#define SEPTULE_CHECK(condition, what_should_hold)                               \
+  do {                                                                           \
+    if (!(condition)) {                                                          \
+      ::septule::check_failed(#condition, what_should_hold, __FILE__, __LINE__); \
+    }                                                                            \
   } while (false)

@@ -36,8 +36,12 @@ struct [[nodiscard]] Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : content_(std::in_place_index<0>, std::move(value)) {
+  }  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : content_(std::in_place_index<1>, std::move(error)) {
+  }  // NOLINT(google-explicit-constructor)
 
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -102,8 +106,8 @@ class [[nodiscard]] Status {
   declaration = std::move(temporary).value()
 
 /// SEPTULE_TRY_STATUS(expression): returns the error of a Status (or Result) if it holds one.
-#define SEPTULE_TRY_STATUS(expression)                                      \
-  if (auto septule_status = (expression); !septule_status) {                \
-    return septule_status.error();                                          \
-  }                                                                         \
+#define SEPTULE_TRY_STATUS(expression)                       \
+  if (auto septule_status = (expression); !septule_status) { \
+    return septule_status.error();                           \
+  }                                                          \
   static_assert(true, "a semicolon follows")

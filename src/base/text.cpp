@@ -145,9 +145,9 @@ std::string quoted_for_message(std::string_view text, std::size_t bytes_max) {
     const std::size_t length = utf8_length(text, at);
     const auto byte = static_cast<unsigned char>(text[at]);
     // Bytes 0x80-0x9F of the C1 block arrive as 0xC2 0x80..0x9F: terminals act on them too.
-    const bool is_control = byte < 0x20U || byte == 0x7FU ||
-                            (length == 2 && byte == 0xC2U &&
-                             static_cast<unsigned char>(text[at + 1]) < 0xA0U);
+    const bool is_control =
+        byte < 0x20U || byte == 0x7FU ||
+        (length == 2 && byte == 0xC2U && static_cast<unsigned char>(text[at + 1]) < 0xA0U);
     if (length == 0 || is_control) {
       const std::size_t count = std::max<std::size_t>(length, 1);
       for (std::size_t i = 0; i < count; ++i) {

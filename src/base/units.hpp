@@ -92,8 +92,12 @@ class Duration {
   /// For text and files only.
   constexpr double to_seconds() const { return static_cast<double>(value_) / 1e9; }
   friend constexpr auto operator<=>(Duration, Duration) = default;
-  friend constexpr Duration operator+(Duration a, Duration b) { return Duration(a.value_ + b.value_); }
-  friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.value_ - b.value_); }
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    return Duration(a.value_ + b.value_);
+  }
+  friend constexpr Duration operator-(Duration a, Duration b) {
+    return Duration(a.value_ - b.value_);
+  }
   constexpr Duration& operator+=(Duration other) { return *this = *this + other; }
 
  private:

@@ -32,17 +32,17 @@ struct GpuFacts {
   std::string architecture;
   std::string chip;
   std::string compute_capability;
-  std::optional<int> memory_gb;          ///< marketing figure
+  std::optional<int> memory_gb;  ///< marketing figure
   std::optional<int> sm_total;
   std::optional<int> sm_with_mig;
   std::optional<ComputeSlices> compute_slices;
   std::optional<MemorySlices> memory_slices;
   std::optional<int> instances_max;
-  std::string min_driver;                ///< empty = not published
+  std::string min_driver;  ///< empty = not published
   bool toggle_needs_reset = false;
   bool mode_survives_reboot = false;
   Evidence evidence = Evidence::kInferred;
-  std::vector<std::string> unverified;   ///< names of fields above that are inferred
+  std::vector<std::string> unverified;  ///< names of fields above that are inferred
   std::vector<std::string> sources;
   std::vector<std::string> notes;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -73,9 +74,9 @@ void for_each_layout(const Geometry& geometry,
                      const std::function<void(const Layout& layout, bool is_maximal)>& visit);
 
 struct LayoutCounts {
-  std::int64_t legal = 0;              ///< layouts, the empty one included
+  std::int64_t legal = 0;  ///< layouts, the empty one included
   std::int64_t maximal = 0;
-  std::int64_t legal_multisets = 0;    ///< layouts that differ in more than placement
+  std::int64_t legal_multisets = 0;  ///< layouts that differ in more than placement
   std::int64_t maximal_multisets = 0;
 };
 /// Nothing for a board without a profile table.

@@ -70,17 +70,17 @@ struct GpuInstanceProfile {
   SmiProfileId smi_id;
   ComputeSlices slices;
   ProfileVariant variant = ProfileVariant::kPlain;
-  std::optional<Bytes> memory;                ///< frame buffer of one instance
-  std::vector<Bytes> memory_other_drivers;    ///< seen with other driver branches or firmware
+  std::optional<Bytes> memory;              ///< frame buffer of one instance
+  std::vector<Bytes> memory_other_drivers;  ///< seen with other driver branches or firmware
   std::optional<int> sm_count;
   std::optional<int> copy_engine_count;
   EngineCounts engines;
   int instances_max = 0;
   bool has_peer_to_peer = false;
-  std::vector<Placement> placements;          ///< possible placements, by start; all of one size
+  std::vector<Placement> placements;  ///< possible placements, by start; all of one size
   Evidence evidence = Evidence::kInferred;
-  std::vector<std::string> unverified;        ///< names of the catalogue fields that are inferred
-  std::vector<std::string> sources;           ///< keys of data/gpus/sources.json
+  std::vector<std::string> unverified;  ///< names of the catalogue fields that are inferred
+  std::vector<std::string> sources;     ///< keys of data/gpus/sources.json
   std::string note;
 
   MemorySlices size() const { return placements.front().size; }
@@ -102,7 +102,7 @@ struct ComputeInstanceProfile {
 struct ProfileNameParts {
   std::optional<ComputeSlices> compute;  ///< the "1c." in front, if any
   ComputeSlices gpu;
-  std::string gpu_instance_name;         ///< the name without the "Nc." part, lower case
+  std::string gpu_instance_name;  ///< the name without the "Nc." part, lower case
 };
 /// Accepts an optional "MIG " in front, any letter case and spaces around. Nothing if malformed.
 std::optional<ProfileNameParts> parse_profile_name(std::string_view text);

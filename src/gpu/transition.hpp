@@ -52,12 +52,13 @@ struct UndoneGoal {
 struct GpuTransition {
   GpuIndex gpu;
   const Geometry* geometry = nullptr;
-  std::vector<PlacedProfile> kept;         ///< instances not touched (their compute instances may be re-cut)
-  std::vector<std::string> kept_unwanted;  ///< stay although the goal lacks them: busy, foreign, or only
-                                           ///< in the way of something undone
+  std::vector<PlacedProfile>
+      kept;  ///< instances not touched (their compute instances may be re-cut)
+  std::vector<std::string> kept_unwanted;  ///< stay although the goal lacks them: busy, foreign, or
+                                           ///< only in the way of something undone
   std::vector<Step> steps;
   std::vector<UndoneGoal> undone;
-  Partition reached;                       ///< what the GPU looks like after the steps
+  Partition reached;  ///< what the GPU looks like after the steps
   bool is_mig_enabled_after = true;
   Duration estimate;
   Evidence estimate_evidence = Evidence::kVerified;
@@ -76,10 +77,10 @@ struct Transition {
 /// Plans the steps from `from` to `to`. GPUs named in `to` must exist in `from` (kNotFound
 /// otherwise); GPUs of `from` that `to` does not name are left alone and not listed. Per GPU:
 /// wanted instances that exist (same profile and placement) stay; busy and foreign instances are
-/// never touched; an idle instance that the goal lacks goes, unless all it makes room for is blocked.
-/// Order: destroy compute instances, destroy GPU instances, create GPU instances (largest first,
-/// explicit placements), create compute instances. A goal that is not legal is kInvalidInput.
-/// Each GPU's `reached` is checked with partition_checker before it is returned.
+/// never touched; an idle instance that the goal lacks goes, unless all it makes room for is
+/// blocked. Order: destroy compute instances, destroy GPU instances, create GPU instances (largest
+/// first, explicit placements), create compute instances. A goal that is not legal is
+/// kInvalidInput. Each GPU's `reached` is checked with partition_checker before it is returned.
 Result<Transition> plan_transition(const Inventory& from,
                                    std::span<const DesiredGpu> to,
                                    const LatencyTable& latencies);
