@@ -13,6 +13,7 @@ target_compile_options(
             -Wnon-virtual-dtor
             -Wdouble-promotion
             -Werror
+            -Wno-missing-field-initializers # designated initialisers leave defaults out on purpose
             -ffp-contract=off)
 # g++ 12 reports overlapping copies inside std::string where there are none (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
