@@ -27,3 +27,8 @@ if(SEPTULE_SANITIZE_THREAD)
   target_compile_options(septule_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
   target_link_options(septule_flags INTERFACE -fsanitize=thread)
 endif()
+if(SEPTULE_FUZZ)
+  # Coverage feedback for libFuzzer; the fuzz programs alone link its main function.
+  target_compile_options(septule_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(septule_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

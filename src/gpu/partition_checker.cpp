@@ -71,6 +71,7 @@ std::string range_text(std::string_view unit, std::int64_t first, std::int64_t l
 template <class Placements>
 std::string starts_text(const Placements& placements) {
   std::vector<std::string> starts;
+  starts.reserve(placements.size());
   for (const auto& placement : placements) {
     starts.push_back(fmt::format("{}", placement.start.value()));
   }
