@@ -14,12 +14,12 @@ namespace septule::optimize {
 
 /// What assign_slices needs beside the jobs.
 struct AssignOptions {
-  GpuIndex gpu;
+  GpuIndex gpu = {};
   gpu::ProfileSet profiles = gpu::ProfileSet::kPlain;
   LayoutRule rule = LayoutRule::kEveryLayout;
   plan::ObjectiveKind objective = plan::ObjectiveKind::kSumOfSpeeds;
-  std::span<const CurrentInstance> current;
-  ChangeCosts costs;
+  std::span<const CurrentInstance> current = {};
+  ChangeCosts costs = {};
 };
 
 /// The best plan for these jobs on one GPU. Applies plan::apply_memory_fit first (noted in the

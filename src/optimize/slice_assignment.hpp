@@ -28,7 +28,7 @@ struct CurrentInstance {
   gpu::PlacedProfile placed;
   InstanceUse use = InstanceUse::kFrozen;
   /// The job (index into the job table) that is in it now. Needed for kPinned; not for kFrozen.
-  std::optional<int> job;
+  std::optional<int> job = {};
 };
 
 /// What a change is charged, in units of the objective (for kMeanSlowdown it is added, otherwise
@@ -60,7 +60,7 @@ enum class Infeasibility {
 struct SliceAssignment {
   struct Slot {
     gpu::PlacedProfile placed;
-    std::optional<int> current;  ///< index of the current instance used; nothing = a new one
+    std::optional<int> current = {};  ///< index of the current instance used; nothing = a new one
   };
   Infeasibility infeasibility = Infeasibility::kNone;
   int infeasible_job = 0;  ///< for kJobFitsNowhere
@@ -115,8 +115,8 @@ class SliceAssigner {
   struct Options {
     gpu::ProfileSet profiles = gpu::ProfileSet::kPlain;
     LayoutRule rule = LayoutRule::kEveryLayout;
-    std::span<const CurrentInstance> current;  ///< read during construction only
-    ChangeCosts costs;
+    std::span<const CurrentInstance> current = {};  ///< read during construction only
+    ChangeCosts costs = {};
   };
 
   /// Fails with kNotFound for a board without a profile table, and with kInvalidInput for current
