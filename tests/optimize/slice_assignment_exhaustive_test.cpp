@@ -96,7 +96,7 @@ TEST(SliceAssignerExhaustive, EmptyGpu_EqualsBruteForce) {
         const Result<SliceAssigner> assigner = SliceAssigner::make(geometry, options);
         ASSERT_TRUE(assigner.has_value()) << assigner.error().message;
         test::RandomCases random(static_cast<std::uint64_t>(case_count));
-        const int repeats = set == ProfileSet::kPlain ? 56 : set == ProfileSet::kDouble ? 16 : 8;
+        const int repeats = set == ProfileSet::kPlain ? 112 : set == ProfileSet::kDouble ? 35 : 20;
         for (int i = 0; i < repeats; ++i) {
           const int job_count = 1 + i % jobs_max(set);
           SCOPED_TRACE(testing::Message() << geometry.key() << " " << gpu::profile_set_name(set)
@@ -113,7 +113,7 @@ TEST(SliceAssignerExhaustive, EmptyGpu_EqualsBruteForce) {
     }
   }
   RecordProperty("cases", case_count);
-  EXPECT_GE(case_count, 2000);
+  EXPECT_GE(case_count, 4000);
 }
 
 TEST(SliceAssignerExhaustive, CurrentLayout_EqualsBruteForce) {
@@ -128,7 +128,7 @@ TEST(SliceAssignerExhaustive, CurrentLayout_EqualsBruteForce) {
     const std::vector<gpu::Layout> plain = test::legal_layouts(geometry, ProfileSet::kPlain);
     const std::vector<gpu::Layout> all = test::legal_layouts(geometry, ProfileSet::kAll);
     test::RandomCases random(1000U + static_cast<std::uint64_t>(case_count));
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 400; ++i) {
       const ProfileSet set = i % 12 == 0 ? ProfileSet::kAll : ProfileSet::kPlain;
       const int job_count = 1 + random.number(set == ProfileSet::kAll ? 3 : 7);
       const std::vector<CurrentInstance> current =
@@ -154,7 +154,7 @@ TEST(SliceAssignerExhaustive, CurrentLayout_EqualsBruteForce) {
     }
   }
   RecordProperty("cases", case_count);
-  EXPECT_GE(case_count, 1500);
+  EXPECT_GE(case_count, 5000);
 }
 
 }  // namespace
