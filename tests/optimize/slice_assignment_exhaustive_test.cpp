@@ -128,7 +128,7 @@ TEST(SliceAssignerExhaustive, CurrentLayout_EqualsBruteForce) {
     const std::vector<gpu::Layout> plain = test::legal_layouts(geometry, ProfileSet::kPlain);
     const std::vector<gpu::Layout> all = test::legal_layouts(geometry, ProfileSet::kAll);
     test::RandomCases random(1000U + static_cast<std::uint64_t>(case_count));
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 600; ++i) {
       const ProfileSet set = i % 12 == 0 ? ProfileSet::kAll : ProfileSet::kPlain;
       const int job_count = 1 + random.number(set == ProfileSet::kAll ? 3 : 7);
       const std::vector<CurrentInstance> current =

@@ -274,6 +274,21 @@ TEST_F(SliceAssignerTest, Costs_DecideWhetherToChange) {
   EXPECT_EQ(goes.created + goes.destroyed + goes.moved, 3);
 }
 
+TEST_F(SliceAssignerTest, MaxMinWithCosts_TieTakesTheSum) {
+  // Aim: a lower floor without costs that equals a higher one less its costs is still looked at.
+  const std::vector<CurrentInstance> current{
+      {.placed = at("4g.20gb", 0), .use = InstanceUse::kReusable, .job = 1},
+      {.placed = at("3g.20gb", 4), .use = InstanceUse::kReusable, .job = 0}};
+  // Swapping the jobs: lowest 1.0, cost 0.25, sum 2. Staying: lowest 0.75, no cost, sum 5.75.
+  const SliceAssignment answer =
+      solve(make({.current = current, .costs = {.create = 1, .destroy = 1, .move = 0.125}}),
+            matrix({{0.1, 1, 0.75, 0.1, 0.1}, {0.1, 5, 1, 0.1, 0.1}}),
+            ObjectiveKind::kMaxMin);
+  EXPECT_EQ(answer.slots[0].current, 1);
+  EXPECT_EQ(answer.slots[1].current, 0);
+  EXPECT_EQ(answer.objective, 0.75);
+}
+
 TEST_F(SliceAssignerTest, EqualObjective_ChangesLeast) {
   // Aim: without costs the current layout still wins a tie.
   const std::vector<CurrentInstance> current{
