@@ -1,7 +1,6 @@
 #include "interop/csv_reader.hpp"
 
 #include <csv.h>
-
 #include <string_view>
 #include <utility>
 
@@ -39,9 +38,7 @@ void end_row(int /*terminator*/, void* data) {
 /// libcsv's parser, freed at the end.
 class Parser {
  public:
-  Parser() {
-    is_ready_ = csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) == 0;
-  }
+  Parser() { is_ready_ = csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) == 0; }
   ~Parser() {
     if (is_ready_) {
       csv_free(&parser_);
@@ -90,8 +87,10 @@ Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_ma
     }
     is_inside_row = !rows.has_ended_row && (is_inside_row || !trimmed(piece).empty());
     if (rows.rows.size() > rows_max) {
-      return input_error(
-          input.source_name, line, "", fmt::format("more than {} rows; that is the limit", rows_max));
+      return input_error(input.source_name,
+                         line,
+                         "",
+                         fmt::format("more than {} rows; that is the limit", rows_max));
     }
     if (!rows.rows.empty() && rows.rows.back().cells.size() > kColumnsMax) {
       return input_error(input.source_name,

@@ -64,10 +64,9 @@ bool DataBuilder::needs_key() const {
 bool DataBuilder::count(const DataNode& node) {
   measure(node, nodes_, scalar_bytes_);
   if (nodes_ > kNodesMax) {
-    return fail(
-        node.line,
-        path(),
-        fmt::format("more than {} values, aliases repeated; that is the limit", kNodesMax));
+    return fail(node.line,
+                path(),
+                fmt::format("more than {} values, aliases repeated; that is the limit", kNodesMax));
   }
   if (scalar_bytes_ > kScalarBytesMax) {
     return fail(node.line,
@@ -105,7 +104,9 @@ DataNode* DataBuilder::add(DataNode node) {
   return &parent.members.back().value;
 }
 
-bool DataBuilder::add_scalar(DataNode node) { return add(std::move(node)) != nullptr; }
+bool DataBuilder::add_scalar(DataNode node) {
+  return add(std::move(node)) != nullptr;
+}
 
 bool DataBuilder::add_key(std::string name, int line) {
   if (fault_) {

@@ -73,7 +73,8 @@ Result<std::string_view> checked_text(const InputText& input, std::size_t bytes_
         break;
       }
     }
-    return input_error(input.source_name, line, "", "bytes that are not UTF-8; expected UTF-8 text");
+    return input_error(
+        input.source_name, line, "", "bytes that are not UTF-8; expected UTF-8 text");
   }
   return text;
 }
@@ -98,7 +99,8 @@ std::string name_fault(std::string_view name) {
     return fmt::format("is empty; expected a name of 1 to {} bytes", kNameBytesMax);
   }
   if (name.size() > kNameBytesMax) {
-    return fmt::format("has {} bytes; expected a name of 1 to {} bytes", name.size(), kNameBytesMax);
+    return fmt::format(
+        "has {} bytes; expected a name of 1 to {} bytes", name.size(), kNameBytesMax);
   }
   const std::string unlimited = quoted_for_message(name, 10 * kNameBytesMax);
   if (unlimited != fmt::format("\"{}\"", name)) {

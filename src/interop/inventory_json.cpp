@@ -47,9 +47,10 @@ class InventoryReader {
       const std::string path = fmt::format("/gpus/{}", i);
       SEPTULE_TRY(gpu::ObservedGpu gpu, read_gpu(gpus->items[i], path));
       if (!seen.insert(gpu.index).second) {
-        return reader_.error(gpus->items[i],
-                             path + "/index",
-                             fmt::format("GPU {} is listed twice; expected once", gpu.index.value()));
+        return reader_.error(
+            gpus->items[i],
+            path + "/index",
+            fmt::format("GPU {} is listed twice; expected once", gpu.index.value()));
       }
       inventory.gpus.push_back(std::move(gpu));
     }
@@ -84,7 +85,9 @@ class InventoryReader {
     return gpu;
   }
 
-  Status read_instances(const DataNode& list, const std::string& path, gpu::ObservedGpu& gpu) const {
+  Status read_instances(const DataNode& list,
+                        const std::string& path,
+                        gpu::ObservedGpu& gpu) const {
     SEPTULE_TRY_STATUS(reader_.expect_list(list, path, kInstancesMax));
     if (!list.items.empty() && !gpu.is_mig_enabled) {
       return reader_.error(list, path, "holds instances although mig_enabled is false");
@@ -115,12 +118,11 @@ class InventoryReader {
     const std::vector<gpu::Violation> violations =
         gpu::check_partition(*gpu.geometry, gpu.partition());
     if (!violations.empty()) {
-      return reader_.error(
-          list,
-          path,
-          fmt::format("is not a state GPU {} can be in: {}",
-                      gpu.index.value(),
-                      one_line(violations.front().message, 400)));
+      return reader_.error(list,
+                           path,
+                           fmt::format("is not a state GPU {} can be in: {}",
+                                       gpu.index.value(),
+                                       one_line(violations.front().message, 400)));
     }
     return {};
   }
@@ -135,11 +137,11 @@ class InventoryReader {
     SEPTULE_TRY(const std::string name, reader_.name(*profile, path + "/profile"));
     const std::optional<ProfileIndex> found = geometry.find_profile(name);
     if (!found) {
-      return reader_.error(*profile,
-                           path + "/profile",
-                           unknown_name_text(fmt::format("{} profile", geometry.key()),
-                                             name,
-                                             geometry.profile_names()));
+      return reader_.error(
+          *profile,
+          path + "/profile",
+          unknown_name_text(
+              fmt::format("{} profile", geometry.key()), name, geometry.profile_names()));
     }
     instance.placed.profile = *found;
     SEPTULE_TRY(const DataNode* start, reader_.required(node, path, "start"));
@@ -172,11 +174,10 @@ class InventoryReader {
         }
         instance.compute_instances->push_back(std::move(compute));
       }
-      std::ranges::stable_sort(*instance.compute_instances,
-                               {},
-                               [](const gpu::ObservedComputeInstance& compute) {
-                                 return compute.instance.placement;
-                               });
+      std::ranges::stable_sort(
+          *instance.compute_instances, {}, [](const gpu::ObservedComputeInstance& compute) {
+            return compute.instance.placement;
+          });
     }
     return instance;
   }

@@ -56,8 +56,10 @@ class TableReader {
     }
     SEPTULE_TRY_STATUS(read_heading(rows.front()));
     if (rows.size() == 1) {
-      return input_error(
-          input_.source_name, rows.front().line, "", "no jobs below the heading; expected a row each");
+      return input_error(input_.source_name,
+                         rows.front().line,
+                         "",
+                         "no jobs below the heading; expected a row each");
     }
     for (std::size_t i = 1; i < rows.size(); ++i) {
       SEPTULE_TRY_STATUS(read_row(rows[i]));
@@ -122,11 +124,12 @@ class TableReader {
     } else if (const std::optional<ComputeSlices> slices = shape_column(heading)) {
       column.profile = geometry_.plain_profile(*slices);
       if (!column.profile) {
-        table_.notes.push_back(fmt::format("column {} is not used: {} has no plain profile of {} "
-                                           "compute slices",
-                                           heading,
-                                           geometry_.key(),
-                                           slices->value()));
+        table_.notes.push_back(
+            fmt::format("column {} is not used: {} has no plain profile of {} "
+                        "compute slices",
+                        heading,
+                        geometry_.key(),
+                        slices->value()));
       }
     } else {
       column.profile = geometry_.find_profile(heading);
@@ -156,7 +159,8 @@ class TableReader {
       known.push_back(std::move(name));
     }
     std::string text = unknown_name_text("column", heading, known);
-    if (heading.find(';') != std::string_view::npos || heading.find('\t') != std::string_view::npos) {
+    if (heading.find(';') != std::string_view::npos ||
+        heading.find('\t') != std::string_view::npos) {
       text += "; columns are separated by commas";
     }
     return error(line, text + fmt::format(" (GPU {})", geometry_.key()));
@@ -164,10 +168,9 @@ class TableReader {
 
   Status read_row(const CsvRow& row) {
     if (row.cells.size() != columns_.size()) {
-      return error(row.line,
-                   fmt::format("{} cells; the heading has {} columns",
-                               row.cells.size(),
-                               columns_.size()));
+      return error(
+          row.line,
+          fmt::format("{} cells; the heading has {} columns", row.cells.size(), columns_.size()));
     }
     plan::JobSpeeds job;
     job.speed.assign(geometry_.profiles().size(), 0.0);

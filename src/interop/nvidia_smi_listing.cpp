@@ -120,8 +120,8 @@ class ListingReader {
                                geometry_.key()));
     }
     if (parts && parts->gpu_instance_name != name) {
-      note(fmt::format("{} is {} on {}", one_line(parts->gpu_instance_name, 60), name,
-                       geometry_.key()));
+      note(fmt::format(
+          "{} is {} on {}", one_line(parts->gpu_instance_name, 60), name, geometry_.key()));
     }
     return *by_id;
   }
@@ -239,10 +239,11 @@ class ListingReader {
       if (is_full) {
         return gpu::ComputePlacement{ComputeSlices(0), size};
       }
-      return error(row,
-                   "placement",
-                   "is missing (old drivers do not print it), so where this compute instance stands "
-                   "is not known; give the state as a JSON inventory");
+      return error(
+          row,
+          "placement",
+          "is missing (old drivers do not print it), so where this compute instance stands "
+          "is not known; give the state as a JSON inventory");
     }
     // A full compute instance is printed with its slices or with its GPU instance's memory slices.
     const bool is_size_right =
@@ -277,17 +278,17 @@ class ListingReader {
           instance.compute_instances.emplace();
         }
         if (instance.compute_instances) {
-          std::ranges::stable_sort(*instance.compute_instances,
-                                   {},
-                                   [](const gpu::ObservedComputeInstance& compute) {
-                                     return compute.instance.placement;
-                                   });
+          std::ranges::stable_sort(
+              *instance.compute_instances, {}, [](const gpu::ObservedComputeInstance& compute) {
+                return compute.instance.placement;
+              });
         }
       }
       if (!is_covered) {
-        note(fmt::format("the -lci table has no row of GPU {}: its compute instances count as not "
-                         "listed",
-                         index.value()));
+        note(
+            fmt::format("the -lci table has no row of GPU {}: its compute instances count as not "
+                        "listed",
+                        index.value()));
       }
     }
   }

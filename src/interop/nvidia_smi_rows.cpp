@@ -159,16 +159,14 @@ class RowReader {
       return {};
     }
     const bool is_closed_line = line.size() > 1 && line.back() == '|';
-    const std::string_view inside =
-        line.substr(1, line.size() - (is_closed_line ? 2 : 1));
+    const std::string_view inside = line.substr(1, line.size() - (is_closed_line ? 2 : 1));
     const std::string_view title = trimmed(inside);
     if (title == "GPU instances:" || title == "Compute instances:") {
       SEPTULE_TRY_STATUS(end_table());
       table_ = title.front() == 'G' ? Table::kGpuInstances : Table::kComputeInstances;
       part_ = Part::kHeading;
       has_listing_ = true;
-      rows_.has_compute_table =
-          rows_.has_compute_table || table_ == Table::kComputeInstances;
+      rows_.has_compute_table = rows_.has_compute_table || table_ == Table::kComputeInstances;
       return {};
     }
     if (is_listing() && part_ == Part::kHeading) {
@@ -180,8 +178,9 @@ class RowReader {
     }
     if (!is_listing()) {
       if (table_ == Table::kNone && (read_row(inside, false) || read_row(inside, true))) {
-        return error("a row without its heading (\"GPU instances:\" or \"Compute instances:\"); paste "
-                     "the whole table");
+        return error(
+            "a row without its heading (\"GPU instances:\" or \"Compute instances:\"); paste "
+            "the whole table");
       }
       table_ = Table::kOther;
       return {};

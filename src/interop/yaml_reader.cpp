@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "interop/data_builder.hpp"
@@ -172,9 +172,8 @@ Result<DataNode> read_yaml(const InputText& input) {
       builder.fail(0, "", "more than one YAML document (\"---\"); expected one");
     }
   } catch (const YAML::Exception& problem) {
-    builder.fail(problem.mark.line + 1,
-                 "",
-                 fmt::format("not valid YAML: {}", one_line(problem.msg)));
+    builder.fail(
+        problem.mark.line + 1, "", fmt::format("not valid YAML: {}", one_line(problem.msg)));
   } catch (const std::exception& problem) {
     builder.fail(0, "", fmt::format("not valid YAML: {}", one_line(problem.what())));
   }
