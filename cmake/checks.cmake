@@ -36,7 +36,9 @@ function(septule_check_headers)
                                      checkheaders)
   set_tests_properties(checkheaders PROPERTIES LABELS unit RUN_SERIAL TRUE)
 endfunction()
-septule_check_headers()
+if(NOT SEPTULE_SANITIZE_ADDRESS AND NOT SEPTULE_SANITIZE_THREAD)
+  septule_check_headers()
+endif()
 
 # septule_console_tests(PREFIX <prefix> FIXTURES <directory> FILES <files>...)
 # One test a transcript (tools/console.py says what a transcript is), on the program just built.

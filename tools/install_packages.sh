@@ -44,19 +44,19 @@ if [ -z "$missing" ]; then
 fi
 
 say "Packages that are missing:$missing"
-say "To install them:"
-say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing"
+say "To install them, as root:"
+say "  apt-get update && apt-get install -y --no-install-recommends$missing"
 
 if [ "$(id -u)" -eq 0 ]; then
   as_root=''
 elif ! command -v sudo >/dev/null 2>&1; then
-  say "Installing needs root, and there is no sudo here: run the command above as root, then go on."
+  say "This is not root, and there is no sudo here: run the command above as root, then go on."
   exit 1
 elif [ -n "${CI:-}" ] || [ ! -t 2 ]; then
   as_root='sudo -n'
 else
   as_root='sudo'
-  say "Installing needs root: sudo may ask for your password."
+  say "This is not root: sudo may ask for your password."
 fi
 
 # shellcheck disable=SC2086  # as_root and missing are lists of words

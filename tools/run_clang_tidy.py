@@ -49,8 +49,10 @@ def state_of(source, command, root):
 def check(source, build):
     run = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", source], check=False,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # stderr holds only "N warnings generated" and, after a failure to compile, the reason.
-    return run.returncode, run.stdout + (run.stderr if run.returncode != 0 else "")
+    # stderr counts warnings (of system headers, too) and, after a failure to compile, says why.
+    reasons = [line for line in run.stderr.split("\n")
+               if not re.fullmatch(r"\d+ warnings?( and \d+ errors?)? generated\.|", line)]
+    return run.returncode, "\n".join([run.stdout.rstrip(), *reasons]).strip()
 
 
 def main(arguments):

@@ -125,6 +125,7 @@ class TidyTest(unittest.TestCase):
     def test_each_source_has_a_test(self):
         self.assertEqual(self.violations({"tests/gpu/profile_test.cpp": None}),
                          {("src/gpu/profile.cpp", "test")})
+        self.passes("src/gpu/profile_parse.cpp", '#include "gpu/profile.hpp"\n')
 
     def test_tests_say_their_aim_and_do_not_wait(self):
         name = "tests/gpu/profile_test.cpp"

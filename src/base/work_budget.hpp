@@ -18,6 +18,10 @@ class WorkBudget {
   }
   constexpr bool is_exhausted() const { return units_spent_ > units_max_; }
   constexpr std::int64_t units_spent() const { return units_spent_; }
+  /// Never negative.
+  constexpr std::int64_t units_left() const {
+    return is_exhausted() ? 0 : units_max_ - units_spent_;
+  }
 
  private:
   std::int64_t units_max_;

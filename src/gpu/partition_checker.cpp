@@ -78,10 +78,6 @@ std::string starts_text(const Placements& placements) {
   return joined_with_and(starts);
 }
 
-std::string both_or_all(std::size_t count) {
-  return count == 2 ? "both" : "all";
-}
-
 /// Collects the violations of one partition, rule by rule.
 class Judge {
  public:
@@ -225,7 +221,7 @@ class Judge {
     for (OwnerGrid::Run& run : owners.contested()) {
       std::string message = fmt::format("{} {} need {}",
                                         joined_with_and(names(run.owners)),
-                                        both_or_all(run.owners.size()),
+                                        run.owners.size() == 2 ? "both" : "all",
                                         range_text("memory", run.first, run.last));
       add(ViolationKind::kMemorySlices, std::move(run.owners), std::move(message));
     }
@@ -449,7 +445,7 @@ class Judge {
           fmt::format("{} in {} {} need {}",
                       joined_with_and(texts),
                       name(i),
-                      both_or_all(run.owners.size()),
+                      run.owners.size() == 2 ? "both" : "all",
                       range_text("compute", run.first, run.last)));
     }
     if (needed > slices) {

@@ -36,26 +36,6 @@ Status check_legal(const ObservedGpu& gpu, const Partition& partition, std::stri
                              more));
 }
 
-Status check_state(const ObservedGpu& gpu) {
-  SEPTULE_CHECK(gpu.geometry != nullptr, "an observed GPU has a geometry");
-  if (!gpu.is_mig_enabled && !gpu.instances.empty()) {
-    return invalid(gpu.index,
-                   fmt::format("the current state has MIG off and {} GPU instances; with MIG off "
-                               "there can be none",
-                               gpu.instances.size()));
-  }
-  for (const ObservedInstance& instance : gpu.instances) {
-    if (instance.placed.profile.value() < 0 ||
-        std::cmp_greater_equal(instance.placed.profile.value(), gpu.geometry->profiles().size())) {
-      return invalid(gpu.index,
-                     fmt::format("the current state names profile #{}, which {} lacks",
-                                 instance.placed.profile.value(),
-                                 gpu.geometry->key()));
-    }
-  }
-  return check_legal(gpu, gpu.partition(), "the current state");
-}
-
 Status check_goal(const ObservedGpu& gpu, const DesiredGpu& goal) {
   if (!goal.is_mig_enabled && !goal.partition.instances.empty()) {
     return invalid(gpu.index,
@@ -81,6 +61,26 @@ Error unknown_gpu(const Inventory& from, GpuIndex gpu) {
 }
 
 }  // namespace
+
+Status check_observed_state(const ObservedGpu& gpu) {
+  SEPTULE_CHECK(gpu.geometry != nullptr, "an observed GPU has a geometry");
+  if (!gpu.is_mig_enabled && !gpu.instances.empty()) {
+    return invalid(gpu.index,
+                   fmt::format("the current state has MIG off and {} GPU instances; with MIG off "
+                               "there can be none",
+                               gpu.instances.size()));
+  }
+  for (const ObservedInstance& instance : gpu.instances) {
+    if (instance.placed.profile.value() < 0 ||
+        std::cmp_greater_equal(instance.placed.profile.value(), gpu.geometry->profiles().size())) {
+      return invalid(gpu.index,
+                     fmt::format("the current state names profile #{}, which {} lacks",
+                                 instance.placed.profile.value(),
+                                 gpu.geometry->key()));
+    }
+  }
+  return check_legal(gpu, gpu.partition(), "the current state");
+}
 
 std::string_view step_name(StepKind kind) {
   switch (kind) {
@@ -133,7 +133,7 @@ Result<Transition> plan_transition(const Inventory& from,
       return invalid(index, "the current state lists it twice; each GPU may be listed once");
     }
     const ObservedGpu& gpu = *std::ranges::find(from.gpus, index, &ObservedGpu::index);
-    SEPTULE_TRY_STATUS(check_state(gpu));
+    SEPTULE_TRY_STATUS(check_observed_state(gpu));
     SEPTULE_TRY_STATUS(check_goal(gpu, *goal));
     transition.gpus.push_back(plan_gpu_transition(gpu, *goal, latencies));
   }

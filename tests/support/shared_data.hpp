@@ -30,13 +30,13 @@ inline std::optional<std::filesystem::path> shared_file(std::string_view relativ
 
 }  // namespace septule::test
 
-/// SEPTULE_REQUIRE_SHARED(path, "data/miso/util.csv"): declares `const std::filesystem::path path`,
-/// or skips the running test with a text that begins "needs shared data:" (`make test` lists those
-/// tests at its end). Only directly in the body of a TEST.
+/// SEPTULE_REQUIRE_SHARED(path, "data/miso/util.csv"): declares `const std::filesystem::path&
+/// path`, or skips the running test with a text that begins "needs shared data:" (`make test` lists
+/// those tests at its end). Only directly in the body of a TEST.
 #define SEPTULE_REQUIRE_SHARED(path_variable, relative_path)                             \
   const std::optional<std::filesystem::path> path_variable##_found =                     \
       ::septule::test::shared_file(relative_path);                                       \
   if (!path_variable##_found.has_value()) {                                              \
     GTEST_SKIP() << "needs shared data: " << (relative_path) << " (set SEPTULE_SHARED)"; \
   }                                                                                      \
-  const std::filesystem::path path_variable = *path_variable##_found
+  const std::filesystem::path& path_variable = *path_variable##_found
