@@ -1,1 +1,56 @@
-int main() { return 0; }
+// Wiring: parse the command line, load the built-in tables, run one command, report.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "gpu/builtin_catalogue.hpp"
+#include "septule/app.hpp"
+#include "septule/cli.hpp"
+#include "septule/output.hpp"
+
+namespace {
+
+int run(const std::vector<std::string>& arguments) {
+  using namespace septule::app;  // NOLINT(google-build-using-namespace): wiring of this layer only
+  const std::vector<Command> commands = all_commands();
+  start_messages(Verbosity::kNormal);
+  const auto parsed = parse_command_line(commands, arguments);
+  if (!parsed) {
+    say_error(parsed.error().message);
+    return exit_code_of(parsed.error().code);
+  }
+  Output output(Format::kTable);
+  if (parsed->command == nullptr) {
+    const septule::Status printed = output.print(parsed->text);
+    return printed ? (arguments.empty() ? 2 : 0) : 1;
+  }
+  const Invocation invocation(parsed->command->record, parsed->values);
+  if (parsed->values.contains("verbose")) {
+    start_messages(Verbosity::kVerbose);
+  }
+  if (const auto format = parsed->values.find("output"); format != parsed->values.end()) {
+    output.set_format(parse_format(format->second.front()).value());
+  }
+  const septule::gpu::Catalogue catalogue = septule::gpu::load_builtin_catalogue();
+  const septule::gpu::LatencyTable latencies = septule::gpu::load_builtin_latencies();
+  std::vector<septule::CommandRecord> records;
+  for (const Command& command : commands) {
+    records.push_back(command.record);
+  }
+  Context context{catalogue, latencies, records, output};
+  const septule::Result<int> result = parsed->command->run(invocation, context);
+  if (!result) {
+    say_error(result.error().message);
+    return exit_code_of(result.error().code);
+  }
+  return *result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe is reported as a failed write, like a full disk.
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  return run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

@@ -36,12 +36,11 @@ struct [[nodiscard]] Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : content_(std::in_place_index<0>, std::move(value)) {
-  }  // NOLINT(google-explicit-constructor)
-  Result(Error error)
-      : content_(std::in_place_index<1>, std::move(error)) {
-  }  // NOLINT(google-explicit-constructor)
+  // Implicit, so that a function can return either side as it is.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
 
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -62,7 +62,7 @@ struct Inventory {
   std::vector<ObservedGpu> gpus;
 };
 
-/// "1g.5gb@5 (job 17)" for messages.
+/// For messages: "1g.5gb@5" (idle), "1g.5gb@5 (job 17)" (busy), "1g.5gb@5 (foreign: bob)".
 std::string observed_text(const ObservedGpu& gpu, const ObservedInstance& instance);
 
 /// What one GPU should look like.

@@ -71,14 +71,11 @@ std::string range_text(std::string_view unit, std::int64_t first, std::int64_t l
 template <class Placements>
 std::string starts_text(const Placements& placements) {
   std::vector<std::string> starts;
+  starts.reserve(placements.size());
   for (const auto& placement : placements) {
     starts.push_back(fmt::format("{}", placement.start.value()));
   }
   return joined_with_and(starts);
-}
-
-std::string both_or_all(std::size_t count) {
-  return count == 2 ? "both" : "all";
 }
 
 /// Collects the violations of one partition, rule by rule.
@@ -224,7 +221,7 @@ class Judge {
     for (OwnerGrid::Run& run : owners.contested()) {
       std::string message = fmt::format("{} {} need {}",
                                         joined_with_and(names(run.owners)),
-                                        both_or_all(run.owners.size()),
+                                        run.owners.size() == 2 ? "both" : "all",
                                         range_text("memory", run.first, run.last));
       add(ViolationKind::kMemorySlices, std::move(run.owners), std::move(message));
     }
@@ -266,9 +263,17 @@ class Judge {
     }
   }
 
+  /// Where the table allows more of one profile than the whole GPU is said to hold, one of the two
+  /// published figures is wrong and nothing is known.
   void check_instance_maximum() {
     const auto instances_max = geometry_.facts().instances_max;
-    if (instances_max.has_value() && std::cmp_greater(known_.size(), *instances_max)) {
+    const bool is_contradicted = std::ranges::any_of(
+        geometry_.profiles(),
+        [&](const GpuInstanceProfile& profile) { return profile.instances_max > instances_max; });
+    if (!instances_max.has_value() || is_contradicted) {
+      return;
+    }
+    if (std::cmp_greater(known_.size(), *instances_max)) {
       add(ViolationKind::kInstanceMaximum,
           known_,
           fmt::format("{} holds at most {} GPU instances; the layout has {} ({})",
@@ -279,26 +284,35 @@ class Judge {
     }
   }
 
-  void check_engines() {
-    for (int e = 0; e < kEngineCount; ++e) {
-      const auto engine = static_cast<std::size_t>(e);
-      const std::optional<int> there = geometry_.engine_budget()[engine];
-      std::int64_t needed = 0;
-      std::vector<std::size_t> users;
-      for (const std::size_t i : known_) {
-        const int own = profile_of(i)->engines[engine].value_or(0);
-        if (own > 0) {
-          needed += own;
-          users.push_back(i);
-        }
+  struct Need {
+    std::uint64_t total = 0;
+    std::vector<std::size_t> users;  ///< instances that need any
+  };
+  /// Sums a figure of the profiles (optional<integer>) over the instances that publish it.
+  template <class Figure>
+  Need need_of(const Figure& figure) const {
+    Need need;
+    for (const std::size_t i : known_) {
+      const auto own = figure(*profile_of(i));
+      if (own.has_value() && *own > 0) {
+        need.total += static_cast<std::uint64_t>(*own);
+        need.users.push_back(i);
       }
-      if (there.has_value() && needed > *there) {
+    }
+    return need;
+  }
+
+  void check_engines() {
+    for (std::size_t e = 0; e < kEngineCount; ++e) {
+      const std::optional<int> there = geometry_.engine_budget()[e];
+      Need need = need_of([&](const GpuInstanceProfile& profile) { return profile.engines[e]; });
+      if (there.has_value() && std::cmp_greater(need.total, *there)) {
         std::string message = fmt::format("{} engines: {} needed, {} there ({})",
                                           engine_name(static_cast<Engine>(e)),
-                                          needed,
+                                          need.total,
                                           *there,
-                                          list(users));
-        add(ViolationKind::kEngineBudget, std::move(users), std::move(message));
+                                          list(need.users));
+        add(ViolationKind::kEngineBudget, std::move(need.users), std::move(message));
       }
     }
   }
@@ -326,38 +340,28 @@ class Judge {
         }
       }
     }
-    std::uint64_t needed = 0;
-    std::vector<std::size_t> users;
-    for (const std::size_t i : known_) {
-      const std::vector<std::uint64_t> figures = memory_figures(*profile_of(i));
-      if (!figures.empty()) {
-        needed += *std::ranges::min_element(figures);
-        users.push_back(i);
-      }
-    }
-    if (whole.has_value() && needed > *whole) {
+    Need need = need_of([](const GpuInstanceProfile& profile) {
+      const std::vector<std::uint64_t> figures = memory_figures(profile);
+      return figures.empty() ? std::nullopt : std::optional(*std::ranges::min_element(figures));
+    });
+    if (whole.has_value() && need.total > *whole) {
       std::string message = fmt::format("memory: {} MiB needed, {} MiB there ({})",
-                                        Bytes(needed).whole_mebibytes(),
+                                        Bytes(need.total).whole_mebibytes(),
                                         Bytes(*whole).whole_mebibytes(),
-                                        list(users));
-      add(ViolationKind::kMemoryAmount, std::move(users), std::move(message));
+                                        list(need.users));
+      add(ViolationKind::kMemoryAmount, std::move(need.users), std::move(message));
     }
   }
 
   void check_multiprocessors() {
-    std::int64_t needed = 0;
-    std::vector<std::size_t> users;
-    for (const std::size_t i : known_) {
-      if (const auto count = profile_of(i)->sm_count) {
-        needed += *count;
-        users.push_back(i);
-      }
-    }
+    Need need = need_of([](const GpuInstanceProfile& profile) { return profile.sm_count; });
     const auto there = geometry_.facts().sm_with_mig;
-    if (there.has_value() && needed > *there) {
-      std::string message = fmt::format(
-          "streaming multiprocessors: {} needed, {} there ({})", needed, *there, list(users));
-      add(ViolationKind::kStreamingMultiprocessors, std::move(users), std::move(message));
+    if (there.has_value() && std::cmp_greater(need.total, *there)) {
+      std::string message = fmt::format("streaming multiprocessors: {} needed, {} there ({})",
+                                        need.total,
+                                        *there,
+                                        list(need.users));
+      add(ViolationKind::kStreamingMultiprocessors, std::move(need.users), std::move(message));
     }
   }
 
@@ -441,7 +445,7 @@ class Judge {
           fmt::format("{} in {} {} need {}",
                       joined_with_and(texts),
                       name(i),
-                      both_or_all(run.owners.size()),
+                      run.owners.size() == 2 ? "both" : "all",
                       range_text("compute", run.first, run.last)));
     }
     if (needed > slices) {

@@ -52,18 +52,25 @@ struct UndoneGoal {
 struct GpuTransition {
   GpuIndex gpu;
   const Geometry* geometry = nullptr;
-  std::vector<PlacedProfile>
-      kept;  ///< instances not touched (their compute instances may be re-cut)
-  std::vector<std::string> kept_unwanted;  ///< stay although the goal lacks them: busy, foreign, or
-                                           ///< only in the way of something undone
+  /// Instances not touched (their compute instances may be re-cut), in canonical order.
+  std::vector<PlacedProfile> kept;
+  /// Stay although the goal lacks them: busy, foreign, or only in the way of something undone. GPU
+  /// instances ("1g.5gb@5 (job 17)"), and compute instances of kept ones ("1c.3g.20gb@4/1 (job
+  /// 3)").
+  std::vector<std::string> kept_unwanted;
   std::vector<Step> steps;
   std::vector<UndoneGoal> undone;
-  Partition reached;  ///< what the GPU looks like after the steps
+  /// What the GPU looks like after the steps. Where compute instances were not listed and stay, one
+  /// full compute instance is assumed.
+  Partition reached;
   bool is_mig_enabled_after = true;
   Duration estimate;
   Evidence estimate_evidence = Evidence::kVerified;
 
+  /// Whether all that is wanted is there afterwards.
   bool is_complete() const { return undone.empty(); }
+  /// Whether nothing else is there either.
+  bool is_exact() const { return undone.empty() && kept_unwanted.empty(); }
 };
 
 struct Transition {
@@ -76,20 +83,34 @@ struct Transition {
 
 /// Plans the steps from `from` to `to`. GPUs named in `to` must exist in `from` (kNotFound
 /// otherwise); GPUs of `from` that `to` does not name are left alone and not listed. Per GPU:
-/// wanted instances that exist (same profile and placement) stay; busy and foreign instances are
-/// never touched; an idle instance that the goal lacks goes, unless all it makes room for is
-/// blocked. Order: destroy compute instances, destroy GPU instances, create GPU instances (largest
-/// first, explicit placements), create compute instances. A goal that is not legal is
-/// kInvalidInput. Each GPU's `reached` is checked with partition_checker before it is returned.
+/// - Wanted instances that exist (same profile and placement) stay, whoever holds them.
+/// - Busy and foreign instances are never touched. A wanted instance in whose way they are is
+/// undone;
+///   where a profile's maximum or an engine budget is short, the larger instance is created first.
+/// - An idle instance that the goal lacks goes, unless all that it makes room for is undone.
+/// - Inside a kept GPU instance the same rules hold for its compute instances. A GPU instance that
+/// is
+///   itself busy or foreign (not only one of its compute instances) is not re-cut. Compute
+///   instances that were not listed pass for one full one; if the goal is another, all of them go
+///   first.
+/// - MIG mode is switched on before all else, and off only if no instance is busy or foreign.
+/// Order: destroy compute instances, destroy GPU instances, create GPU instances (largest first,
+/// explicit placements), create compute instances. A goal or a current state that is not legal, or
+/// a GPU named twice, is kInvalidInput. Each GPU's `reached` is checked with partition_checker
+/// before it is returned. Cost: quadratic in the instances of a GPU.
 Result<Transition> plan_transition(const Inventory& from,
                                    std::span<const DesiredGpu> to,
                                    const LatencyTable& latencies);
 
 /// Places a request on a GPU that already holds instances so that as little as possible changes:
-/// fewest busy or foreign instances in the way first, then fewest instances destroyed, then fewest
-/// created, then canonical order. Starts given in the request are kept. The request describes the
-/// *whole* GPU afterwards. Exact: looks at every legal layout of the GPU. kBlocked if the request
-/// fits no empty GPU at all.
+/// fewest busy or foreign instances in the way (not part of the layout, and no room beside it)
+/// first, then fewest idle instances destroyed, then fewest created, then fewest busy or foreign
+/// compute instances in the way, then fewest compute instances destroyed or created in kept
+/// instances, then canonical order. Starts given in the request are kept. The request describes the
+/// *whole* GPU afterwards. An instance asked for without compute instances keeps those it has when
+/// it exists already and has any: what the user did not speak of is not re-cut; else it gets one
+/// full one. Exact: looks at every legal layout of the GPU. If the request fits no empty GPU at
+/// all, the error of place_layout_request() (kBlocked).
 Result<Partition> place_near(const ObservedGpu& gpu, const LayoutRequest& request);
 
 }  // namespace septule::gpu

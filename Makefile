@@ -1,0 +1,65 @@
+# The commands of the project. `make help` lists them. Everything is built under build/.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
+BINARY := build/release/septule
+
+.DEFAULT_GOAL := build
+.PHONY: build run test bench lint clang sanitize fuzz install clean help \
+        build-packages test-packages lint-packages
+
+build: build-packages ## Release build to build/release/septule (the default)
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS)
+
+run: build ## Build, then show a planning session on the bundled example node
+	@sh examples/session.sh $(BINARY)
+
+test: test-packages ## Build everything and run every test
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS)
+	@python3 tools/run_tests.py build/test $(JOBS)
+
+bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
+	@sh tools/run_benchmarks.sh build/test/bench
+
+lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck
+	@cmake --preset clang --log-level=WARNING
+	@sh tools/lint.sh build/clang $(JOBS)
+
+clang: lint-packages ## Build with clang 19 and run every test
+	@cmake --preset clang --log-level=WARNING
+	@cmake --build --preset clang -j $(JOBS)
+	@python3 tools/run_tests.py build/clang $(JOBS)
+
+sanitize: test-packages ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake --preset asan-ubsan --log-level=WARNING
+	@cmake --build --preset asan-ubsan -j $(JOBS)
+	@python3 tools/run_tests.py build/asan-ubsan $(JOBS)
+
+fuzz: lint-packages ## Fuzz each parser for FUZZ_SECONDS (30) from the committed corpus
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build --preset fuzz -j $(JOBS) --target septule_fuzzers
+	@bash tools/run_fuzzers.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+
+install: build ## Install program, man pages and completions under $(DESTDIR)$(PREFIX)
+	@sh tools/install.sh $(BINARY) "$(DESTDIR)$(PREFIX)"
+
+clean: ## Remove everything that was built
+	rm -rf build
+
+help: ## List these commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 16
+
+build-packages:
+	@sh tools/install_packages.sh build
+
+test-packages:
+	@sh tools/install_packages.sh build test
+
+lint-packages:
+	@sh tools/install_packages.sh build test lint

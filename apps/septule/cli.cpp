@@ -1,0 +1,186 @@
+#include "septule/cli.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace septule::app {
+
+namespace {
+
+/// CLI11's view of one command and the places where it puts values.
+struct Node {
+  CLI::App* app = nullptr;
+  const Command* command = nullptr;
+  std::map<std::string, std::string> values;
+  std::map<std::string, bool> flags;
+};
+
+std::string footer_of(const CommandRecord& record) {
+  std::string footer = "\nExamples:\n";
+  for (const ExampleRecord& example : record.examples) {
+    footer += fmt::format("  # {}\n  {}\n", example.text, example.command);
+  }
+  footer += "\nExit codes:\n";
+  for (const int code : record.exit_codes) {
+    footer += fmt::format("  {}  {}\n", code, exit_code_text(code));
+  }
+  return footer;
+}
+
+std::string help_of(const OptionRecord& option) {
+  std::string text = option.text;
+  if (!option.choices.empty()) {
+    text += fmt::format(" One of: {}.", fmt::join(option.choices, ", "));
+  }
+  if (option.min && option.max) {
+    text += fmt::format(" From {} to {}{}.",
+                        *option.min,
+                        *option.max,
+                        option.unit.empty() ? "" : " " + option.unit);
+  }
+  if (!option.default_text.empty()) {
+    text += fmt::format(" Default: {}.", option.default_text);
+  }
+  return text;
+}
+
+void add_options(Node& node) {
+  const CommandRecord& record = node.command->record;
+  for (const OptionRecord& argument : record.arguments) {
+    CLI::Option* option =
+        node.app->add_option(argument.name, node.values[argument.name], help_of(argument));
+    option->required(argument.is_required)->type_name("");
+  }
+  for (const OptionRecord& option : record.options) {
+    const std::string names = option.short_name == '\0'
+                                  ? "--" + option.name
+                                  : fmt::format("-{},--{}", option.short_name, option.name);
+    if (option.value.empty()) {
+      node.app->add_flag(names, node.flags[option.name], help_of(option));
+    } else {
+      node.app->add_option(names, node.values[option.name], help_of(option))
+          ->type_name(option.value)
+          ->required(option.is_required);
+    }
+  }
+  node.app->footer(footer_of(record));
+  std::string description = record.summary + ".";
+  for (const std::string& paragraph : record.description) {
+    description += "\n\n" + paragraph;
+  }
+  node.app->description(description);
+}
+
+CLI::App* child_of(CLI::App* parent, const std::string& name) {
+  for (CLI::App* child : parent->get_subcommands([](CLI::App*) { return true; })) {
+    if (child->get_name() == name) {
+      return child;
+    }
+  }
+  return parent->add_subcommand(name);
+}
+
+/// The deepest subcommand that was named on the command line.
+CLI::App* deepest(CLI::App* app) {
+  const std::vector<CLI::App*> chosen = app->get_subcommands();
+  return chosen.empty() ? app : deepest(chosen.front());
+}
+
+Error unknown_command(const std::vector<Command>& commands, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    names.push_back(command.record.path.front());
+  }
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return Error{ErrorCode::kUsage,
+               fmt::format("{} is not a command; commands: {} (septule --help)",
+                           quoted_for_message(word),
+                           fmt::join(names, ", "))};
+}
+
+Result<Parsed> collect(const Node& node) {
+  Parsed parsed;
+  parsed.command = node.command;
+  const CommandRecord& record = node.command->record;
+  for (const auto* list : {&record.arguments, &record.options}) {
+    for (const OptionRecord& option : *list) {
+      const bool is_flag = list == &record.options && option.value.empty();
+      if (is_flag) {
+        if (node.flags.at(option.name)) {
+          parsed.values[option.name] = {"true"};
+        }
+        continue;
+      }
+      const std::string lookup = list == &record.options ? "--" + option.name : option.name;
+      if (node.app->get_option(lookup)->count() > 0) {
+        const std::string& value = node.values.at(option.name);
+        SEPTULE_TRY_STATUS(check_option(option, value));
+        parsed.values[option.name] = {value};
+      }
+    }
+  }
+  return parsed;
+}
+
+}  // namespace
+
+Result<Parsed> parse_command_line(const std::vector<Command>& commands,
+                                  std::vector<std::string> arguments) {
+  CLI::App app{
+      "Packs many jobs onto few NVIDIA GPUs: what a GPU can be cut into, the best cut for "
+      "given jobs, and the safe way there.",
+      "septule"};
+  app.set_version_flag("--version", std::string("septule ") + std::string(version()));
+  app.footer("\nseptule COMMAND --help explains a command, with examples and exit codes.");
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const Command& command : commands) {
+    auto node = std::make_unique<Node>();
+    node->command = &command;
+    node->app = &app;
+    for (const std::string& word : command.record.path) {
+      node->app = child_of(node->app, word);
+    }
+    add_options(*node);
+    nodes.push_back(std::move(node));
+  }
+  const bool has_word = !arguments.empty() && !arguments.front().starts_with('-');
+  const auto is_named = [&](const Command& command) {
+    return command.record.path.front() == arguments.front();
+  };
+  if (has_word && std::ranges::none_of(commands, is_named)) {
+    return unknown_command(commands, arguments.front());
+  }
+  CLI::App* chosen = nullptr;
+  try {
+    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    app.parse(arguments);
+    chosen = deepest(&app);
+  } catch (const CLI::CallForHelp&) {
+    return Parsed{.command = nullptr, .values = {}, .text = deepest(&app)->help()};
+  } catch (const CLI::CallForVersion& call) {
+    return Parsed{.command = nullptr, .values = {}, .text = std::string(call.what()) + "\n"};
+  } catch (const CLI::ParseError& problem) {
+    const CLI::App* at = deepest(&app);
+    std::string where = at == &app ? "septule" : "septule " + at->get_name();
+    if (at->get_parent() != nullptr && at->get_parent() != &app) {
+      where = fmt::format("septule {} {}", at->get_parent()->get_name(), at->get_name());
+    }
+    std::string what = problem.what();
+    std::ranges::replace(what, '\n', ' ');
+    return Error{ErrorCode::kUsage, fmt::format("{} ({} --help)", what, where)};
+  }
+  for (const auto& node : nodes) {
+    if (node->app == chosen) {
+      return collect(*node);
+    }
+  }
+  return Parsed{.command = nullptr, .values = {}, .text = chosen->help()};
+}
+
+}  // namespace septule::app

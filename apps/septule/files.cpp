@@ -1,0 +1,141 @@
+#include "septule/files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace septule::app {
+
+namespace {
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }  // NOLINT(cert-err33-c)
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+std::string error_text() {
+  return std::strerror(errno);
+}  // NOLINT(concurrency-mt-unsafe): one thread
+
+Error not_found(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::vector<std::string> siblings;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           parent.empty() ? std::filesystem::path(".") : parent, ignored)) {
+    siblings.push_back((parent / entry.path().filename()).string());
+    constexpr std::size_t kSiblingsMax = 1000;
+    if (siblings.size() >= kSiblingsMax) {
+      break;
+    }
+  }
+  const std::vector<std::string> near = nearest_names(path, siblings, 3);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("file {} does not exist{}",
+                           quoted_for_message(path),
+                           near.empty() ? "" : "; nearest: " + joined_with_and(near))};
+}
+
+Result<std::string> read_stream(std::FILE* file, const std::string& name) {
+  std::string text;
+  std::array<char, 1U << 16U> buffer{};
+  while (true) {
+    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
+    text.append(buffer.data(), count);
+    if (text.size() > kInputBytesMax) {
+      return Error{
+          ErrorCode::kInvalidInput,
+          fmt::format("{}: is larger than {} bytes, the limit for an input", name, kInputBytesMax)};
+    }
+    if (count < buffer.size()) {
+      break;
+    }
+  }
+  if (std::ferror(file) != 0) {
+    return Error{ErrorCode::kFailed, fmt::format("{}: cannot be read: {}", name, error_text())};
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> read_input(const std::string& path) {
+  if (path == "-") {
+    return read_stream(stdin, "standard input");
+  }
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      return not_found(path);
+    }
+    return Error{ErrorCode::kFailed,
+                 fmt::format("{}: cannot be read: {}", quoted_for_message(path), error_text())};
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}: is a directory; a file is expected", quoted_for_message(path))};
+  }
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) {
+    return Error{ErrorCode::kFailed,
+                 fmt::format("{}: cannot be read: {}", quoted_for_message(path), error_text())};
+  }
+  return read_stream(file.get(), path);
+}
+
+bool is_meant_as_file(const std::string& value) {
+  if (value == "-") {
+    return true;
+  }
+  const bool looks_like_layout =
+      value.find(',') != std::string::npos || value.find('@') != std::string::npos;
+  std::error_code ignored;
+  if (!looks_like_layout && std::filesystem::exists(value, ignored)) {
+    return true;
+  }
+  for (const std::string_view ending : {".yaml", ".yml", ".json", ".txt", ".csv", ".log"}) {
+    if (value.ends_with(ending)) {
+      return true;
+    }
+  }
+  return value.find('/') != std::string::npos && value.find('@') == std::string::npos;
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".part";
+  File file(std::fopen(temporary.c_str(), "wb"));
+  if (file == nullptr) {
+    return Error{
+        ErrorCode::kFailed,
+        fmt::format("{}: cannot be written: {}", quoted_for_message(temporary), error_text())};
+  }
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+                          std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
+  const std::string problem = is_written ? "" : error_text();
+  file.reset();
+  if (!is_written || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = is_written ? error_text() : problem;
+    std::remove(temporary.c_str());  // NOLINT(cert-err33-c): best effort after a failure
+    return Error{ErrorCode::kFailed,
+                 fmt::format("{}: cannot be written: {}", quoted_for_message(path), why)};
+  }
+  const Result<std::string> back = read_input(path);
+  if (!back || *back != text) {
+    return Error{
+        ErrorCode::kFailed,
+        fmt::format("{}: was written, but does not read back the same", quoted_for_message(path))};
+  }
+  return Status();
+}
+
+}  // namespace septule::app

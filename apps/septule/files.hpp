@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace septule::app {
+
+/// Largest input read from a file or standard input; more is refused, not cut.
+inline constexpr std::size_t kInputBytesMax = std::size_t{1} << 20U;
+
+/// The whole text of a file, or of standard input for "-". kNotFound if it does not exist (naming
+/// near files), kInvalidInput if it is a directory or larger than kInputBytesMax, kFailed if it
+/// cannot be read.
+Result<std::string> read_input(const std::string& path);
+
+/// Whether a command-line value is meant as a file: "-", an existing path, or something that looks
+/// like a path (has a '/' or ends in .yaml, .yml, .json, .txt, .csv).
+bool is_meant_as_file(const std::string& value);
+
+/// Writes a file through a temporary one beside it, so that it is whole or not there; the text is
+/// read back and compared.
+Status write_file(const std::string& path, std::string_view text);
+
+}  // namespace septule::app

@@ -1,0 +1,66 @@
+#include "base/options.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace septule {
+
+std::string CommandRecord::name() const {
+  return fmt::format("{}", fmt::join(path, " "));
+}
+
+std::string_view exit_code_text(int exit_code) {
+  switch (exit_code) {
+    case 0:
+      return "done";
+    case 1:
+      return "general error; also \"different\" for diff --check";
+    case 2:
+      return "the command line is wrong";
+    case 3:
+      return "invalid input or layout";
+    case 4:
+      return "GPU, file or named configuration not found";
+    case 5:
+      return "cannot be placed, busy or blocked";
+    case 6:
+      return "refused by policy";
+    case 7:
+      return "timed out";
+    case 8:
+      return "partly done";
+    default:
+      check_failed("exit_code", "an exit code is one of the documented ones", __FILE__, __LINE__);
+  }
+}
+
+Status check_option(const OptionRecord& record, std::string_view value) {
+  if (!record.choices.empty() && std::ranges::find(record.choices, value) == record.choices.end()) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("--{}: {} is not one of {}",
+                             record.name,
+                             quoted_for_message(value),
+                             fmt::join(record.choices, ", "))};
+  }
+  if (record.min || record.max) {
+    const std::optional<double> number = parse_number(value);
+    const bool is_in_range = number && (!record.min || *number >= *record.min) &&
+                             (!record.max || *number <= *record.max);
+    if (!is_in_range) {
+      return Error{ErrorCode::kUsage,
+                   fmt::format("--{}: {} is not a number from {} to {}{}",
+                               record.name,
+                               quoted_for_message(value),
+                               record.min.value_or(0),
+                               record.max.value_or(0),
+                               record.unit.empty() ? "" : " " + record.unit)};
+    }
+  }
+  return Status();
+}
+
+}  // namespace septule

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace septule::interop {
+
+/// A text somebody handed over and what to call it in messages ("jobs.csv", "standard input").
+/// Both views must outlive the call they are passed to.
+struct InputText {
+  std::string_view text;
+  std::string_view source_name;
+};
+
+// The written limits of every input (docs/formats.md, "Limits"). They keep a hostile file from
+// costing more than a moment; real files stay far below them.
+
+/// Longest text of one input.
+inline constexpr std::size_t kInputBytesMax = std::size_t{1} << 20U;
+/// Longest YAML text: real files hold a few KiB, and YAML costs the most per byte.
+inline constexpr std::size_t kYamlBytesMax = std::size_t{1} << 18U;
+/// Deepest nesting of lists and maps in JSON and YAML.
+inline constexpr int kNestingMax = 32;
+/// Values in one JSON or YAML text, counting each again where an alias repeats it.
+inline constexpr std::size_t kNodesMax = 100000;
+/// Bytes of scalars in one JSON or YAML text, aliases counted as above.
+inline constexpr std::size_t kScalarBytesMax = std::size_t{1} << 22U;
+/// Fields of one JSON object or YAML map.
+inline constexpr std::size_t kFieldsMax = 1024;
+/// GPUs of one node; their indices run from 0 to 63.
+inline constexpr int kGpusMax = 64;
+/// GPU instances of one GPU, and compute instances of one GPU instance, in a file.
+inline constexpr int kInstancesMax = 64;
+/// Highest GPU-instance or compute-instance id accepted.
+inline constexpr int kInstanceIdMax = 9999;
+/// Rows of a job table, its heading not counted.
+inline constexpr std::size_t kJobsMax = 10000;
+/// Columns of a CSV table.
+inline constexpr std::size_t kColumnsMax = 64;
+/// Bytes of a name: of a job, a node, a holder, a configuration.
+inline constexpr std::size_t kNameBytesMax = 200;
+
+/// Speeds are relative to the whole GPU; 0 means that the job does not fit.
+inline constexpr double kSpeedMin = 0.000001;
+inline constexpr double kSpeedMax = 1000;
+inline constexpr double kWeightMin = 0.000001;
+inline constexpr double kWeightMax = 1000000;
+inline constexpr double kMemoryGibibytesMax = 4096;
+
+}  // namespace septule::interop
