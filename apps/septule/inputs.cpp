@@ -340,6 +340,10 @@ gpu::Inventory inventory_after(const gpu::Inventory& before,
       const bool is_kept = same != found->instances.end();
       if (is_kept) {
         observed = *same;
+        if (observed.effective_hold() != gpu::Hold::kIdle) {
+          instances.push_back(std::move(observed));  // in use: stays as it is, inside too
+          continue;
+        }
       }
       std::vector<gpu::ObservedComputeInstance> compute;
       for (const gpu::ComputeInstance& instance : wanted.compute_instances) {

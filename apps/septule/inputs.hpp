@@ -52,7 +52,8 @@ Result<std::vector<GpuIndex>> selected_gpus(const Invocation& invocation,
                                             const gpu::Inventory& inventory);
 const gpu::ObservedGpu* find_gpu(const gpu::Inventory& inventory, GpuIndex index);
 
-/// The inventory after `desired` has been reached: holds and ids of kept instances stay.
+/// The inventory after `desired` has been reached: holds and ids of kept instances
+/// stay, and instances in use stay exactly as they are.
 gpu::Inventory inventory_after(const gpu::Inventory& before,
                                const std::vector<gpu::DesiredGpu>& desired);
 

@@ -76,11 +76,17 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
                             : fmt::format(": {} steps, about {}\n",
                                           gpu.steps.size(),
                                           seconds_text(gpu.estimate, gpu.estimate_evidence));
-  if (!gpu.kept.empty()) {
-    std::vector<std::string> kept;
-    for (const gpu::PlacedProfile& placed : gpu.kept) {
-      kept.push_back(gpu::placed_text(*gpu.geometry, placed));
+  std::vector<std::string> kept;
+  for (const gpu::PlacedProfile& placed : gpu.kept) {
+    const std::string name = gpu::placed_text(*gpu.geometry, placed);
+    const bool is_unwanted = std::ranges::any_of(gpu.kept_unwanted, [&](const std::string& text_of) {
+      return text_of == name || text_of.starts_with(name + " ");
+    });
+    if (!is_unwanted) {
+      kept.push_back(name);
     }
+  }
+  if (!kept.empty()) {
     text += fmt::format("  stays   {}\n", fmt::join(kept, ", "));
   }
   for (const std::string& kept : gpu.kept_unwanted) {
@@ -178,8 +184,9 @@ std::string undone_summary(const gpu::Transition& transition) {
   if (first == nullptr) {
     return "";
   }
-  return fmt::format("{} of the goal stays undone on GPU {}: {}: {}",
-                     count == 1 ? "one part" : fmt::format("{} parts", count),
+  return fmt::format("{} undone on GPU {}: {}: {}",
+                     count == 1 ? "one part of the goal stays"
+                                : fmt::format("{} parts of the goal stay", count),
                      joined_with_and(gpus),
                      first->wanted,
                      first->reason);
