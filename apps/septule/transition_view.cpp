@@ -67,6 +67,12 @@ std::string seconds_text(Duration duration, gpu::Evidence evidence) {
                      evidence == gpu::Evidence::kVerified ? "" : " (inferred)");
 }
 
+std::string reason_text(const gpu::UndoneGoal& goal) {
+  return goal.blockers.empty()
+             ? goal.reason
+             : fmt::format("{} (in the way: {})", goal.reason, joined_with_and(goal.blockers));
+}
+
 std::string gpu_text(const gpu::GpuTransition& gpu) {
   std::string text = fmt::format("GPU {} ({})", gpu.gpu.value(), gpu.geometry->key());
   if (gpu.steps.empty() && gpu.undone.empty()) {
@@ -96,7 +102,7 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
     text += fmt::format("  {:>2}. {}\n", i + 1, step_text(gpu.steps[i]));
   }
   for (const gpu::UndoneGoal& goal : gpu.undone) {
-    text += fmt::format("  undone  {}: {}\n", goal.wanted, goal.reason);
+    text += fmt::format("  undone  {}: {}\n", goal.wanted, reason_text(goal));
   }
   text += fmt::format(
       "  after   {}\n",
