@@ -69,10 +69,8 @@ std::string_view variant_suffix(ProfileVariant variant) {
 }
 
 bool GpuInstanceProfile::is_verified(std::string_view field) const {
-  if (evidence == Evidence::kVerified) {
-    return true;
-  }
-  return evidence == Evidence::kPartial && std::ranges::find(unverified, field) == unverified.end();
+  return evidence != Evidence::kInferred &&
+         std::ranges::find(unverified, field) == unverified.end();
 }
 
 namespace {
@@ -127,7 +125,8 @@ std::optional<ProfileNameParts> parse_profile_name(std::string_view text) {
   const bool is_plain_text = std::ranges::all_of(rest, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
   });
-  if ((!rest.empty() && !has_suffix) || rest.size() > kSuffixMax || !is_plain_text) {
+  if ((!rest.empty() && !has_suffix) || rest.size() == 1 || rest.size() > kSuffixMax ||
+      !is_plain_text) {
     return std::nullopt;
   }
   return parts;

@@ -84,6 +84,7 @@ struct GpuInstanceProfile {
   std::string note;
 
   MemorySlices size() const { return placements.front().size; }
+  /// Whether a catalogue field of this row was seen: false if it is listed as unverified.
   bool is_verified(std::string_view field) const;
 };
 
