@@ -77,5 +77,23 @@ TEST(DrawObserved, BusyAndForeign_AreMarkedInTheNarrowestBox) {
   EXPECT_EQ(draw_observed(seen), "[1g*]  .  [2g.12gb!]");
 }
 
+TEST(DrawObserved, NameAsWideAsItsBox_GivesWayToTheMark) {
+  // A mark is never cut off: the name is.
+  const auto toy = gpu::Geometry::parse(R"({"schema": "septule-gpu/1", "key": "Toy",
+      "evidence": "inferred", "compute_slices": 2, "memory_slices": 2, "profiles": [
+      {"name": "2g.100gb", "nvml_id": 0, "smi_id": 0, "slices": 2, "variant": "plain",
+       "instances_max": 1, "placements": [[0, 2]], "evidence": "inferred"}]})",
+                                        "toy.json");
+  ASSERT_TRUE(toy.has_value());
+  gpu::ObservedInstance one;
+  one.placed = {ProfileIndex(0), MemorySlices(0)};
+  gpu::ObservedGpu seen;
+  seen.geometry = &*toy;
+  seen.instances = {one};
+  EXPECT_EQ(draw_observed(seen), "[2g.100gb]");
+  seen.instances[0].hold = gpu::Hold::kForeign;
+  EXPECT_EQ(draw_observed(seen), "[2g!     ]");
+}
+
 }  // namespace
 }  // namespace septule::report
