@@ -13,6 +13,9 @@ namespace septule::app {
 
 namespace {
 
+constexpr std::size_t kHelpColumns = 80;
+constexpr std::size_t kHelpIndent = 30;  // where CLI11 begins an option's text
+
 /// CLI11's view of one command and the places where it puts values.
 struct Node {
   CLI::App* app = nullptr;
@@ -20,6 +23,27 @@ struct Node {
   std::map<std::string, std::string> values;
   std::map<std::string, bool> flags;
 };
+
+/// Lines of at most `columns`, broken at blanks; a word longer than that stays whole.
+std::string wrapped(const std::string& text, std::size_t columns) {
+  std::string lines;
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (used > 0 && used + 1 + word.size() > columns) {
+      lines += '\n';
+      used = 0;
+    } else if (used > 0) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += word.size();
+    at = end + 1;
+  }
+  return lines;
+}
 
 std::string footer_of(const CommandRecord& record) {
   std::string footer = "\nExamples:\n";
@@ -47,7 +71,17 @@ std::string help_of(const OptionRecord& option) {
   if (!option.default_text.empty()) {
     text += fmt::format(" Default: {}.", option.default_text);
   }
-  return text;
+  return wrapped(text, kHelpColumns - kHelpIndent);
+}
+
+/// What the command is for, above its options.
+std::string introduction_of(const CommandRecord& record) {
+  std::string text =
+      wrapped("septule " + record.name() + ": " + record.summary + ".", kHelpColumns);
+  for (const std::string& paragraph : record.description) {
+    text += "\n\n" + wrapped(paragraph, kHelpColumns);
+  }
+  return text + "\n";
 }
 
 void add_options(Node& node) {
@@ -70,11 +104,7 @@ void add_options(Node& node) {
     }
   }
   node.app->footer(footer_of(record));
-  std::string description = record.summary + ".";
-  for (const std::string& paragraph : record.description) {
-    description += "\n\n" + paragraph;
-  }
-  node.app->description(description);
+  node.app->description(wrapped(record.summary, kHelpColumns - kHelpIndent));
 }
 
 CLI::App* child_of(CLI::App* parent, const std::string& name) {
@@ -90,6 +120,21 @@ CLI::App* child_of(CLI::App* parent, const std::string& name) {
 CLI::App* deepest(CLI::App* app) {
   const std::vector<CLI::App*> chosen = app->get_subcommands();
   return chosen.empty() ? app : deepest(chosen.front());
+}
+
+/// Help of the command that was named: its whole text, and one line for each command below it.
+std::string help_text(CLI::App& app, const std::vector<std::unique_ptr<Node>>& nodes) {
+  CLI::App* at = deepest(&app);
+  for (const auto& node : nodes) {
+    if (node->app == at) {
+      at->description(introduction_of(node->command->record));
+    }
+  }
+  std::string before;
+  for (const CLI::App* up = at->get_parent(); up != nullptr; up = up->get_parent()) {
+    before = up->get_name() + (before.empty() ? "" : " " + before);
+  }
+  return at->help(before);
 }
 
 Error unknown_command(const std::vector<Command>& commands, const std::string& word) {
@@ -133,9 +178,11 @@ Result<Parsed> collect(const Node& node) {
 Result<Parsed> parse_command_line(const std::vector<Command>& commands,
                                   std::vector<std::string> arguments) {
   CLI::App app{
-      "Packs many jobs onto few NVIDIA GPUs: what a GPU can be cut into, the best cut for "
-      "given jobs, and the safe way there.",
+      "Packs many jobs onto few NVIDIA GPUs: what a GPU can be cut into, the best cut\n"
+      "for given jobs, and the safe way there.\n",
       "septule"};
+  // One command a call: without this, `septule man plan` would name two.
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("septule ") + std::string(version()));
   app.footer("\nseptule COMMAND --help explains a command, with examples and exit codes.");
   std::vector<std::unique_ptr<Node>> nodes;
@@ -162,7 +209,7 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
     app.parse(arguments);
     chosen = deepest(&app);
   } catch (const CLI::CallForHelp&) {
-    return Parsed{.command = nullptr, .values = {}, .text = deepest(&app)->help()};
+    return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
   } catch (const CLI::CallForVersion& call) {
     return Parsed{.command = nullptr, .values = {}, .text = std::string(call.what()) + "\n"};
   } catch (const CLI::ParseError& problem) {
@@ -180,7 +227,7 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
       return collect(*node);
     }
   }
-  return Parsed{.command = nullptr, .values = {}, .text = chosen->help()};
+  return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
 }
 
 }  // namespace septule::app

@@ -295,6 +295,9 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   if (!is_meant_as_file(value)) {
     return goal_from_text(value, from, indices);
   }
+  if (value == "-" && invocation.text("FROM") == "-") {
+    return Error{ErrorCode::kUsage, "FROM and TO cannot both come from standard input"};
+  }
   SEPTULE_TRY(const std::string text, read_input(value));
   const std::string name = source_name_of(value);
   std::vector<gpu::DesiredGpu> goal;

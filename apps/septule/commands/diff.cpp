@@ -51,7 +51,7 @@ Command diff_command() {
                              verbose_option()},
                  .examples = {{"septule diff --gpu A100-40GB 7g.40gb 3g.20gb,3g.20gb",
                                "between two layouts"},
-                              {"septule diff node.json config.yaml --config all-balanced --check",
+                              {"septule diff node.json config.yaml --config mixed --check",
                                "has this node drifted from its configuration?"}},
                  .exit_codes = {0, 1, 2, 3, 4, 5}},
       .run = run_diff};

@@ -47,7 +47,7 @@ Json violations_of(const gpu::Geometry& geometry,
     }
   }
   if (list.empty()) {
-    list.push_back(request_violation("does_not_fit", placing.message));
+    list.push_back(request_violation("does-not-fit", placing.message));
   }
   return list;
 }
@@ -214,7 +214,7 @@ Result<int> validate_config_file(const std::string& text,
   for (const interop::MigPartedConfig* config : chosen) {
     const interop::ResolvedMigParted resolved = interop::resolve_mig_parted(*config, node);
     for (const std::string& note : resolved.notes) {
-      say_note(fmt::format("{}: {}", resolved.name, note));
+      say_note(note);
     }
     document["configs"].push_back(config_document(resolved));
     people += config_text(resolved, name);
