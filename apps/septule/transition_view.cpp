@@ -85,9 +85,10 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
   std::vector<std::string> kept;
   for (const gpu::PlacedProfile& placed : gpu.kept) {
     const std::string name = gpu::placed_text(*gpu.geometry, placed);
-    const bool is_unwanted = std::ranges::any_of(gpu.kept_unwanted, [&](const std::string& text_of) {
-      return text_of == name || text_of.starts_with(name + " ");
-    });
+    const bool is_unwanted =
+        std::ranges::any_of(gpu.kept_unwanted, [&](const std::string& text_of) {
+          return text_of == name || text_of.starts_with(name + " ");
+        });
     if (!is_unwanted) {
       kept.push_back(name);
     }
@@ -95,8 +96,8 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
   if (!kept.empty()) {
     text += fmt::format("  stays   {}\n", fmt::join(kept, ", "));
   }
-  for (const std::string& kept : gpu.kept_unwanted) {
-    text += fmt::format("  stays   {} although it is not wanted\n", kept);
+  for (const std::string& unwanted : gpu.kept_unwanted) {
+    text += fmt::format("  stays   {} although it is not wanted\n", unwanted);
   }
   for (std::size_t i = 0; i < gpu.steps.size(); ++i) {
     text += fmt::format("  {:>2}. {}\n", i + 1, step_text(gpu.steps[i]));
@@ -190,12 +191,12 @@ std::string undone_summary(const gpu::Transition& transition) {
   if (first == nullptr) {
     return "";
   }
-  return fmt::format("{} undone on GPU {}: {}: {}",
-                     count == 1 ? "one part of the goal stays"
-                                : fmt::format("{} parts of the goal stay", count),
-                     joined_with_and(gpus),
-                     first->wanted,
-                     first->reason);
+  return fmt::format(
+      "{} undone on GPU {}: {}: {}",
+      count == 1 ? "one part of the goal stays" : fmt::format("{} parts of the goal stay", count),
+      joined_with_and(gpus),
+      first->wanted,
+      first->reason);
 }
 
 }  // namespace septule::app

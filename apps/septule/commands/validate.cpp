@@ -214,7 +214,7 @@ Result<int> validate_config_file(const std::string& text,
   for (const interop::MigPartedConfig* config : chosen) {
     const interop::ResolvedMigParted resolved = interop::resolve_mig_parted(*config, node);
     for (const std::string& note : resolved.notes) {
-      say_note(fmt::format("{}: {}", resolved.name, note));
+      say_note(note);
     }
     document["configs"].push_back(config_document(resolved));
     people += config_text(resolved, name);
