@@ -265,7 +265,11 @@ TEST(TransitionNear_Sampled, RequestsWithPlacesAndComputeInstances_AreAsCheapAsB
   std::mt19937 rng(8);
   for (int i = 0; i < 1500; ++i) {
     ObservedGpu gpu = observed_gpu(geometry, {});
-    for (const PlacedProfile& one : layouts[draw(rng, layouts.size())]) {
+    // Half of the requests are for what is there, so that re-cuts are frequent.
+    const bool is_same = draw(rng, 2) == 0;
+    const Layout& asked = small[draw(rng, small.size())];
+    const Layout& now = is_same ? asked : layouts[draw(rng, layouts.size())];
+    for (const PlacedProfile& one : now) {
       ObservedInstance instance = observed(geometry, one, draw_hold(rng, 20));
       std::vector<std::vector<ComputeInstance>> sets;
       for_each_compute_layout(
@@ -279,7 +283,7 @@ TEST(TransitionNear_Sampled, RequestsWithPlacesAndComputeInstances_AreAsCheapAsB
       gpu.instances.push_back(instance);
     }
     LayoutRequest request;
-    for (const PlacedProfile& one : small[draw(rng, small.size())]) {
+    for (const PlacedProfile& one : asked) {
       InstanceRequest wanted = request_for(one.profile);
       if (draw(rng, 3) == 0) {
         wanted.start = one.start;
@@ -335,6 +339,18 @@ TEST(TransitionNear_Rules, KeptInstance_KeepsItsComputeInstancesUnlessAskedOther
   EXPECT_EQ(text_for("3g.20gb"), "3g.20gb@4");
   cut.compute_instances.reset();
   EXPECT_EQ(text_for("3g.20gb"), "3g.20gb@4");
+}
+
+TEST(TransitionNear_Rules, BusyComputeInstance_PushesComputeInstancesBesideIt) {
+  // Aim: 2c goes to 2 because a busy 1c stands at 0.
+  const Geometry& geometry = geometry_of("A100-40GB");
+  ObservedInstance cut = observed(geometry, placed(geometry, "4g.20gb", 0));
+  cut.compute_instances = {observed(compute(0, 1), Hold::kBusy, "job 1")};
+  const auto request = parse_layout_request(geometry, "4g.20gb[2c]");
+  ASSERT_TRUE(request.has_value());
+  const auto found = place_near(observed_gpu(geometry, {cut}), *request);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(partition_text(geometry, *found), "4g.20gb@0[2c@2]");
 }
 
 TEST(TransitionNear_Errors, ImpossibleRequests_SayWhy) {
