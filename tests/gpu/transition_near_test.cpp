@@ -20,6 +20,7 @@ using test::compute;
 using test::draw;
 using test::draw_hold;
 using test::geometry_of;
+using test::kStride;
 using test::legal_layouts;
 using test::observed;
 using test::observed_gpu;
@@ -232,7 +233,8 @@ TEST(TransitionNear_Exhaustive, EveryA100StateAndRequest_IsAsCheapAsBruteForce) 
   }
   ASSERT_EQ(by_request.size(), 38U);
   std::mt19937 rng(7);
-  for (const Layout& now : layouts) {
+  for (std::size_t i = 0; i < layouts.size(); i += kStride) {
+    const Layout& now = layouts[i];
     ObservedGpu gpu = observed_gpu(geometry, {});
     for (const PlacedProfile& one : now) {
       gpu.instances.push_back(observed(geometry, one, draw_hold(rng, 40)));
@@ -263,7 +265,7 @@ TEST(TransitionNear_Sampled, RequestsWithPlacesAndComputeInstances_AreAsCheapAsB
   std::ranges::copy_if(
       layouts, std::back_inserter(small), [](const Layout& layout) { return layout.size() <= 4; });
   std::mt19937 rng(8);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 1500 / kStride; ++i) {
     ObservedGpu gpu = observed_gpu(geometry, {});
     // Half of the requests are for what is there, so that re-cuts are frequent.
     const bool is_same = draw(rng, 2) == 0;
