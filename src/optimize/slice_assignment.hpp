@@ -5,51 +5,15 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "gpu/geometry.hpp"
 #include "gpu/layout.hpp"
-#include "plan/job_speeds.hpp"
+#include "optimize/speed_matrix.hpp"
 #include "plan/objective.hpp"
-#include "plan/plan.hpp"
 
 namespace septule::optimize {
-
-/// At most so many jobs (and GPU instances) share one GPU; every GPU with MIG has at most seven.
-inline constexpr int kAssignedJobsMax = 7;
-
-/// A packed job table of fixed size for the hot path: speeds and weights of 1..7 jobs. Invariant:
-/// every speed is 0 or in kSpeedMin..kSpeedMax and every weight in that range, because nothing else
-/// can be set. A plain value without heap memory.
-class SpeedMatrix {
- public:
-  static constexpr int kProfilesMax = gpu::LayoutBuilder::kProfilesMax;
-
-  /// All speeds 0 ("fits nowhere") and all weights 1. `job_count` in 1..7.
-  explicit SpeedMatrix(int job_count);
-  /// Fails with kInvalidInput on no job, more than seven, or a figure out of range (with its name).
-  static Result<SpeedMatrix> pack(const gpu::Geometry& geometry,
-                                  std::span<const plan::JobSpeeds> jobs);
-
-  /// False, and nothing changed, for a value out of range.
-  [[nodiscard]] bool set_speed(int job, ProfileIndex profile, double speed);
-  [[nodiscard]] bool set_weight(int job, double weight);
-
-  int job_count() const { return job_count_; }
-  double speed(int job, ProfileIndex profile) const {
-    return speed_[static_cast<std::size_t>(job)][static_cast<std::size_t>(profile.value())];
-  }
-  double weight(int job) const { return weight_[static_cast<std::size_t>(job)]; }
-
- private:
-  int job_count_;
-  std::array<std::array<double, kProfilesMax>, kAssignedJobsMax> speed_{};
-  std::array<double, kAssignedJobsMax> weight_{};
-};
 
 /// What may happen to an instance that is there already.
 enum class InstanceUse {
@@ -64,7 +28,7 @@ struct CurrentInstance {
   gpu::PlacedProfile placed;
   InstanceUse use = InstanceUse::kFrozen;
   /// The job (index into the job table) that is in it now. Needed for kPinned; not for kFrozen.
-  std::optional<int> job;
+  std::optional<int> job = {};
 };
 
 /// What a change is charged, in units of the objective (for kMeanSlowdown it is added, otherwise
@@ -96,7 +60,7 @@ enum class Infeasibility {
 struct SliceAssignment {
   struct Slot {
     gpu::PlacedProfile placed;
-    std::optional<int> current;  ///< index of the current instance used; nothing = a new one
+    std::optional<int> current = {};  ///< index of the current instance used; nothing = a new one
   };
   Infeasibility infeasibility = Infeasibility::kNone;
   int infeasible_job = 0;  ///< for kJobFitsNowhere
@@ -151,8 +115,8 @@ class SliceAssigner {
   struct Options {
     gpu::ProfileSet profiles = gpu::ProfileSet::kPlain;
     LayoutRule rule = LayoutRule::kEveryLayout;
-    std::span<const CurrentInstance> current;  ///< read during construction only
-    ChangeCosts costs;
+    std::span<const CurrentInstance> current = {};  ///< read during construction only
+    ChangeCosts costs = {};
   };
 
   /// Fails with kNotFound for a board without a profile table, and with kInvalidInput for current
@@ -178,24 +142,5 @@ class SliceAssigner {
 
   std::unique_ptr<const AssignmentGraph> graph_;
 };
-
-/// What assign_slices needs beside the jobs.
-struct AssignOptions {
-  GpuIndex gpu;
-  gpu::ProfileSet profiles = gpu::ProfileSet::kPlain;
-  LayoutRule rule = LayoutRule::kEveryLayout;
-  plan::ObjectiveKind objective = plan::ObjectiveKind::kSumOfSpeeds;
-  std::span<const CurrentInstance> current;
-  ChangeCosts costs;
-};
-
-/// The best plan for these jobs on one GPU. Applies plan::apply_memory_fit first (noted in the
-/// plan). The partition gives every instance one full compute instance. An infeasible question is
-/// an answer (is_feasible false, with the reason), also with more than seven jobs; its partition is
-/// the current layout. Fails with kInvalidInput on no job or figures out of range, kNotFound for a
-/// board without a profile table.
-Result<plan::Plan> assign_slices(const gpu::Geometry& geometry,
-                                 std::span<const plan::JobSpeeds> jobs,
-                                 const AssignOptions& options);
 
 }  // namespace septule::optimize
