@@ -19,6 +19,7 @@ using test::compute;
 using test::draw;
 using test::draw_hold;
 using test::geometry_of;
+using test::kStride;
 using test::latencies;
 using test::legal_layouts;
 using test::observed;
@@ -136,11 +137,20 @@ void expect_sound(const ObservedGpu& gpu, const Partition& goal, const GpuTransi
       return placement_of(geometry, one).overlaps(placement_of(geometry, other));
     });
   };
+  const auto contends_with_undone = [&](const PlacedProfile& one) {
+    return std::ranges::any_of(undone, [&](const PlacedProfile& other) {
+      bool shares_engine = false;
+      for (std::size_t e = 0; e < kEngineCount; ++e) {
+        shares_engine = shares_engine || (geometry.engine_budget()[e].has_value() &&
+                                          geometry.profile(one.profile).engines[e] > 0 &&
+                                          geometry.profile(other.profile).engines[e] > 0);
+      }
+      return one.profile == other.profile || shares_engine;
+    });
+  };
   for (const PlacedProfile& one : stayed) {
-    Layout all = wanted;
-    all.insert(all.end(), held_unwanted.begin(), held_unwanted.end());
-    ASSERT_FALSE(undone.empty());
-    ASSERT_FALSE(is_legal(geometry, all, {one}));
+    ASSERT_TRUE(overlaps_undone(one) || contends_with_undone(one))
+        << "stays for nothing: " << placed_text(geometry, one);
   }
   for (const ObservedInstance& instance : gpu.instances) {
     if (!is_in(reached, instance.placed)) {
@@ -182,7 +192,8 @@ TEST(TransitionGpu_Exhaustive, EveryA100LayoutToEveryMaximalOne_IsSoundAndExecut
   const auto to = maximal_layouts(geometry, ProfileSet::kPlain);
   ASSERT_THAT(from, SizeIs(298));
   ASSERT_THAT(to, SizeIs(19));
-  for (const Layout& now : from) {
+  for (std::size_t i = 0; i < from.size(); i += kStride) {
+    const Layout& now = from[i];
     for (const Layout& wanted : to) {
       for (const unsigned held_percent : {0U, 20U, 50U, 80U}) {
         expect_good_plan(with_random_holds(geometry, now, held_percent, rng), wanted);
@@ -200,7 +211,8 @@ TEST(TransitionGpu_Exhaustive, EveryA30LayoutToEveryOther_IsSoundAndExecutable) 
   std::mt19937 rng(2);
   const auto layouts = legal_layouts(geometry, ProfileSet::kAll);
   ASSERT_THAT(layouts, SizeIs(76));
-  for (const Layout& now : layouts) {
+  for (std::size_t i = 0; i < layouts.size(); i += kStride) {
+    const Layout& now = layouts[i];
     for (const Layout& wanted : layouts) {
       for (const unsigned held_percent : {0U, 40U}) {
         expect_good_plan(with_random_holds(geometry, now, held_percent, rng), wanted);
@@ -219,7 +231,7 @@ TEST(TransitionGpu_Sampled, LayoutsWithEngineBudgets_AreSoundAndExecutable) {
        {"RTX-PRO-6000-Blackwell", "RTX-PRO-5000-Blackwell-48GB", "A100-80GB", "H100-80GB-SXM"}) {
     const Geometry& geometry = geometry_of(key);
     const auto layouts = legal_layouts(geometry, ProfileSet::kAll);
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 4000 / kStride; ++i) {
       const Layout& now = layouts[draw(rng, layouts.size())];
       const Layout& wanted = layouts[draw(rng, layouts.size())];
       expect_good_plan(with_random_holds(geometry, now, 40, rng), wanted);
@@ -248,7 +260,7 @@ TEST(TransitionGpu_Sampled, ComputeInstancesWithRandomHolds_AreNeverTouchedWhenH
   std::mt19937 rng(4);
   int complete = 0;
   int undone = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 20000 / kStride; ++i) {
     const Layout& now = layouts[draw(rng, layouts.size())];
     ObservedGpu gpu = with_random_holds(geometry, now, 15, rng);
     for (ObservedInstance& instance : gpu.instances) {
@@ -297,8 +309,8 @@ TEST(TransitionGpu_Sampled, ComputeInstancesWithRandomHolds_AreNeverTouchedWhenH
     complete += plan.is_complete() ? 1 : 0;
     undone += plan.is_complete() ? 0 : 1;
   }
-  EXPECT_GT(complete, 2000);
-  EXPECT_GT(undone, 2000);
+  EXPECT_GT(complete, 2000 / kStride);
+  EXPECT_GT(undone, 2000 / kStride);
 }
 
 GpuTransition plan_for(const ObservedGpu& gpu, Partition goal) {

@@ -73,6 +73,19 @@ inline ObservedGpu observed_gpu(const Geometry& geometry,
   return gpu;
 }
 
+/// Sanitizers make these tests some twenty times slower; there every tenth case is enough.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr int kStride = 10;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr int kStride = 10;
+#else
+inline constexpr int kStride = 1;
+#endif
+#else
+inline constexpr int kStride = 1;
+#endif
+
 /// Uniform enough, and the same with every standard library.
 inline std::size_t draw(std::mt19937& rng, std::size_t count) {
   return rng() % count;
