@@ -137,6 +137,19 @@ std::string help_text(CLI::App& app, const std::vector<std::unique_ptr<Node>>& n
   return at->help(before);
 }
 
+/// Words that only lead to commands (`explain`) are described by these.
+void describe_groups(CLI::App& app) {
+  for (CLI::App* group : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (group->get_description().empty()) {
+      std::vector<std::string> names;
+      for (const CLI::App* child : group->get_subcommands([](CLI::App*) { return true; })) {
+        names.push_back(fmt::format("{}: {}", child->get_name(), child->get_description()));
+      }
+      group->description(fmt::format("{}", fmt::join(names, "\n")));
+    }
+  }
+}
+
 Error unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) {
@@ -147,6 +160,19 @@ Error unknown_command(const std::vector<Command>& commands, const std::string& w
                fmt::format("{} is not a command; commands: {} (septule --help)",
                            quoted_for_message(word),
                            fmt::join(names, ", "))};
+}
+
+/// For a word that only leads to commands.
+Error incomplete_command(CLI::App& chosen) {
+  std::vector<std::string> names;
+  for (const CLI::App* child : chosen.get_subcommands([](CLI::App*) { return true; })) {
+    names.push_back(fmt::format("{} {}", chosen.get_name(), child->get_name()));
+  }
+  return Error{ErrorCode::kUsage,
+               fmt::format("{} is not a command by itself; commands: {} (septule {} --help)",
+                           quoted_for_message(chosen.get_name()),
+                           fmt::join(names, ", "),
+                           chosen.get_name())};
 }
 
 Result<Parsed> collect(const Node& node) {
@@ -196,6 +222,7 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
     add_options(*node);
     nodes.push_back(std::move(node));
   }
+  describe_groups(app);
   const bool has_word = !arguments.empty() && !arguments.front().starts_with('-');
   const auto is_named = [&](const Command& command) {
     return command.record.path.front() == arguments.front();
@@ -227,7 +254,10 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
       return collect(*node);
     }
   }
-  return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
+  if (chosen == &app) {
+    return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
+  }
+  return incomplete_command(*chosen);
 }
 
 }  // namespace septule::app

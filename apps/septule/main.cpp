@@ -23,7 +23,11 @@ int run(const std::vector<std::string>& arguments) {
   Output output(Format::kTable);
   if (parsed->command == nullptr) {
     const septule::Status printed = output.print(parsed->text);
-    return printed ? (arguments.empty() ? 2 : 0) : 1;
+    if (!printed) {
+      say_error(printed.error().message);
+      return exit_code_of(printed.error().code);
+    }
+    return arguments.empty() ? 2 : 0;
   }
   const Invocation invocation(parsed->command->record, parsed->values);
   if (parsed->values.contains("verbose")) {

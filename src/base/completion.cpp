@@ -124,9 +124,7 @@ std::string bash_script(std::span<const CommandRecord> commands,
     if (const CommandRecord* command = command_at(commands, path)) {
       words += option_words(*command);
       for (const OptionRecord& argument : command->arguments) {
-        words += argument.completion == CompletionKind::kGpuModel
-                     ? fmt::format(" {}", fmt::join(models, " "))
-                     : "";
+        words += " " + value_words(argument, models);
       }
     } else {
       words += "--help --version";

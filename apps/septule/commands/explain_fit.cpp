@@ -104,7 +104,7 @@ std::string help_text(const optimize::FitExplanation& fit) {
   for (const optimize::FreeingSet& set : fit.freeing) {
     text += fmt::format("  the end of {} on GPU {}\n", joined_with_and(set.names), set.gpu.value());
   }
-  if (fit.freeing.empty() && fit.is_freeing_complete) {
+  if (fit.freeing.empty() && fit.is_freeing_complete && !fit.idle_enough) {
     text += "  no job's end on a single GPU frees it\n";
   }
   return text;
