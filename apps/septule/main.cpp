@@ -9,10 +9,19 @@
 #include "septule/cli.hpp"
 #include "septule/output.hpp"
 
+namespace septule::app {
+
 namespace {
 
+/// Says what went wrong, but not that the reader of a pipe (`| head`) had enough.
+int report(const Error& error, const Output& output) {
+  if (!output.is_reader_gone()) {
+    say_error(error.message);
+  }
+  return exit_code_of(error.code);
+}
+
 int run(const std::vector<std::string>& arguments) {
-  using namespace septule::app;  // NOLINT(google-build-using-namespace): wiring of this layer only
   const std::vector<Command> commands = all_commands();
   start_messages(Verbosity::kNormal);
   const auto parsed = parse_command_line(commands, arguments);
@@ -24,8 +33,7 @@ int run(const std::vector<std::string>& arguments) {
   if (parsed->command == nullptr) {
     const septule::Status printed = output.print(parsed->text);
     if (!printed) {
-      say_error(printed.error().message);
-      return exit_code_of(printed.error().code);
+      return report(printed.error(), output);
     }
     return arguments.empty() ? 2 : 0;
   }
@@ -45,16 +53,17 @@ int run(const std::vector<std::string>& arguments) {
   Context context{catalogue, latencies, records, output};
   const septule::Result<int> result = parsed->command->run(invocation, context);
   if (!result) {
-    say_error(result.error().message);
-    return exit_code_of(result.error().code);
+    return report(result.error(), output);
   }
   return *result;
 }
 
 }  // namespace
 
+}  // namespace septule::app
+
 int main(int argc, char** argv) {
-  // A closed pipe is reported as a failed write, like a full disk.
+  // A closed pipe is a failed write (exit code 1), like a full disk.
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
-  return run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return septule::app::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }
