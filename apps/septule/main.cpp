@@ -9,10 +9,10 @@
 #include "septule/cli.hpp"
 #include "septule/output.hpp"
 
+namespace septule::app {
 namespace {
 
 int run(const std::vector<std::string>& arguments) {
-  using namespace septule::app;  // NOLINT(google-build-using-namespace): wiring of this layer only
   const std::vector<Command> commands = all_commands();
   start_messages(Verbosity::kNormal);
   const auto parsed = parse_command_line(commands, arguments);
@@ -22,7 +22,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   Output output(Format::kTable);
   if (parsed->command == nullptr) {
-    const septule::Status printed = output.print(parsed->text);
+    const Status printed = output.print(parsed->text);
     return printed ? (arguments.empty() ? 2 : 0) : 1;
   }
   const Invocation invocation(parsed->command->record, parsed->values);
@@ -32,14 +32,14 @@ int run(const std::vector<std::string>& arguments) {
   if (const auto format = parsed->values.find("output"); format != parsed->values.end()) {
     output.set_format(parse_format(format->second.front()).value());
   }
-  const septule::gpu::Catalogue catalogue = septule::gpu::load_builtin_catalogue();
-  const septule::gpu::LatencyTable latencies = septule::gpu::load_builtin_latencies();
-  std::vector<septule::CommandRecord> records;
+  const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
+  const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
+  std::vector<CommandRecord> records;
   for (const Command& command : commands) {
     records.push_back(command.record);
   }
   Context context{catalogue, latencies, records, output};
-  const septule::Result<int> result = parsed->command->run(invocation, context);
+  const Result<int> result = parsed->command->run(invocation, context);
   if (!result) {
     say_error(result.error().message);
     return exit_code_of(result.error().code);
@@ -48,9 +48,10 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+}  // namespace septule::app
 
 int main(int argc, char** argv) {
   // A closed pipe is reported as a failed write, like a full disk.
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
-  return run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return septule::app::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }
