@@ -40,7 +40,16 @@ double Invocation::number(std::string_view name) const {
 }
 
 std::vector<Command> all_commands() {
-  return {gpus_command(), gpus_show_command(), completion_command(), man_command()};
+  return {gpus_command(),
+          gpus_show_command(),
+          validate_command(),
+          plan_command(),
+          diff_command(),
+          apply_command(),
+          explain_fit_command(),
+          defrag_command(),
+          completion_command(),
+          man_command()};
 }
 
 OptionRecord output_option() {
@@ -79,6 +88,29 @@ OptionRecord config_option() {
           .short_name = 'c',
           .value = "NAME",
           .text = "Which named configuration of a mig-parted file to use."};
+}
+
+OptionRecord index_option() {
+  return {.name = "index",
+          .short_name = 'i',
+          .value = "N",
+          .text = "Only the GPU of this index.",
+          .min = 0,
+          .max = 63};
+}
+
+std::vector<OptionRecord> transition_arguments() {
+  return {
+      {.name = "FROM",
+       .text = "What exists: a JSON inventory, pasted `nvidia-smi mig -lgi`/`-lci` output, or a "
+               "layout (taken as idle); - for standard input.",
+       .is_required = true,
+       .completion = CompletionKind::kFile},
+      {.name = "TO",
+       .text = "What should be: a layout, a mig-parted file, a JSON inventory, or the JSON output "
+               "of plan or defrag.",
+       .is_required = true,
+       .completion = CompletionKind::kFile}};
 }
 
 int exit_code_of(ErrorCode code) {

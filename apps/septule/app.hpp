@@ -69,6 +69,9 @@ OptionRecord verbose_option();
 OptionRecord gpu_option(std::string_view text);
 OptionRecord state_option();
 OptionRecord config_option();
+OptionRecord index_option();
+/// FROM and TO of diff and apply.
+std::vector<OptionRecord> transition_arguments();
 
 int exit_code_of(ErrorCode code);
 

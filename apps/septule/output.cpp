@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <spdlog/sinks/ansicolor_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
-#include <yaml-cpp/yaml.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <yaml-cpp/yaml.h>
 
 namespace septule::app {
 

@@ -110,7 +110,8 @@ Result<Transition> plan_transition(const Inventory& from,
 /// *whole* GPU afterwards. An instance asked for without compute instances keeps those it has when
 /// it exists already and has any: what the user did not speak of is not re-cut; else it gets one
 /// full one. Exact: looks at every legal layout of the GPU. If the request fits no empty GPU at
-/// all, the error of place_layout_request() (kBlocked).
+/// all, the error of place_layout_request() (kBlocked; kInvalidInput for compute instances that fit
+/// nowhere). A current state that is not legal is kInvalidInput.
 Result<Partition> place_near(const ObservedGpu& gpu, const LayoutRequest& request);
 
 }  // namespace septule::gpu

@@ -322,6 +322,7 @@ class GpuPlanner {
   /// As for GPU instances: what is wanted stays, what is held stays, what is missing is made where
   /// there is room, and what is idle goes unless something undone is all it makes room for.
   GpuInstance recut_idle(const ObservedInstance& instance, const GpuInstance& goal) {
+    SEPTULE_CHECK(instance.compute_instances.has_value(), "its compute instances are listed");
     GpuInstance after{.placed = goal.placed, .compute_instances = {}};
     std::vector<const ObservedComputeInstance*> held_unwanted;
     std::vector<const ObservedComputeInstance*> idle_unwanted;

@@ -206,7 +206,7 @@ std::vector<RequestKind> kinds_of(const RequestList& list) {
 
 bool is_usable(const gpu::ObservedGpu& gpu) {
   return gpu.is_mig_enabled && gpu.geometry->has_profile_table() &&
-         is_legal(*gpu.geometry, held_layout(gpu));
+         is_legal(*gpu.geometry, gpu.layout());
 }
 
 std::vector<int> room_beside(const gpu::Geometry& geometry, const gpu::Layout& layout) {

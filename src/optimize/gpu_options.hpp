@@ -40,8 +40,9 @@ struct GpuOption {
   int load() const { return static_cast<int>(served.size()); }
 };
 
-/// Whether a GPU can hold requested instances at all: MIG on, a profile table, and held instances
-/// that are legal together by the catalogue.
+/// Whether a GPU can hold requested instances at all: MIG on, a profile table, and instances that
+/// are legal together by the catalogue (what a driver reports need not be what the catalogue
+/// knows).
 bool is_usable(const gpu::ObservedGpu& gpu);
 
 /// The compute slices of the plain profiles that still fit beside `layout`, descending.

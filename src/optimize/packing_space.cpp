@@ -75,8 +75,10 @@ std::string limiting_kind(const PackingSearchSpace& space) {
   return "";
 }
 
-// Only where one model makes slices comparable.
-std::string limiting_slices(const gpu::Inventory& inventory, const PackingSearchSpace& space) {
+// Only where one model makes slices comparable. Idle instances count as free if they may go.
+std::string limiting_slices(const gpu::Inventory& inventory,
+                            const PackingSearchSpace& space,
+                            IdleRule idle_rule) {
   const gpu::Geometry* geometry = inventory.gpus.front().geometry;
   int memory_free = 0;
   int compute_free = 0;
@@ -90,7 +92,7 @@ std::string limiting_slices(const gpu::Inventory& inventory, const PackingSearch
     memory_free += geometry->memory_slices().value();
     compute_free += geometry->compute_slices().value();
     for (const gpu::ObservedInstance& instance : gpu.instances) {
-      if (instance.effective_hold() != gpu::Hold::kIdle) {
+      if (instance.effective_hold() != gpu::Hold::kIdle || idle_rule == IdleRule::kKeep) {
         memory_free -= geometry->profile(instance.placed.profile).size().value();
         compute_free -= geometry->profile(instance.placed.profile).slices.value();
       }
@@ -104,11 +106,12 @@ std::string limiting_slices(const gpu::Inventory& inventory, const PackingSearch
       compute += geometry->profile(reading->profile).slices.value() * kind.request.count;
     }
   }
+  const char* const free = idle_rule == IdleRule::kKeep ? "free" : "not held";
   if (compute > compute_free) {
-    return fmt::format("{} compute slices are needed, {} are not held", compute, compute_free);
+    return fmt::format("{} compute slices are needed, {} are {}", compute, compute_free, free);
   }
   if (memory > memory_free) {
-    return fmt::format("{} memory slices are needed, {} are not held", memory, memory_free);
+    return fmt::format("{} memory slices are needed, {} are {}", memory, memory_free, free);
   }
   return "";
 }
@@ -155,12 +158,13 @@ Error packing_failure(const gpu::Inventory& inventory,
     reason = fmt::format("no GPU can hold all {} instances", space.demand);
   }
   if (reason.empty()) {
-    reason = limiting_slices(inventory, space);
+    reason = limiting_slices(inventory, space, problem.idle_rule);
   }
   if (reason.empty()) {
-    reason =
-        "each kind alone and the slices in total would suffice, but no arrangement of "
-        "placements holds all of them";
+    reason = geometries_of(inventory).size() == 1
+                 ? "each kind alone and the slices in total would suffice, but no arrangement of "
+                   "placements holds all of them"
+                 : "each kind alone would fit, but no arrangement holds all of them together";
   }
   return Error{ErrorCode::kBlocked,
                fmt::format("cannot place {} instance{} on {} GPU{} ({}): {}{}{}",

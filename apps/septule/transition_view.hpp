@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "gpu/transition.hpp"
+
+namespace septule::app {
+
+/// {"complete", "different", "seconds", "gpus": [...]} as described in docs/formats.md.
+nlohmann::ordered_json transition_document(const gpu::Transition& transition);
+/// The same for people: per GPU what stays, the numbered steps, and what stays undone with who
+/// holds it.
+std::string transition_text(const gpu::Transition& transition);
+/// "destroy GPU instance 1g.5gb@5 (id 12)"
+std::string step_text(const gpu::Step& step);
+/// One line on what cannot be done now; empty if everything can.
+std::string undone_summary(const gpu::Transition& transition);
+
+}  // namespace septule::app
