@@ -31,7 +31,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   Output output(Format::kTable);
   if (parsed->command == nullptr) {
-    const septule::Status printed = output.print(parsed->text);
+    const Status printed = output.print(parsed->text);
     if (!printed) {
       return report(printed.error(), output);
     }
@@ -44,14 +44,14 @@ int run(const std::vector<std::string>& arguments) {
   if (const auto format = parsed->values.find("output"); format != parsed->values.end()) {
     output.set_format(parse_format(format->second.front()).value());
   }
-  const septule::gpu::Catalogue catalogue = septule::gpu::load_builtin_catalogue();
-  const septule::gpu::LatencyTable latencies = septule::gpu::load_builtin_latencies();
-  std::vector<septule::CommandRecord> records;
+  const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
+  const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
+  std::vector<CommandRecord> records;
   for (const Command& command : commands) {
     records.push_back(command.record);
   }
   Context context{catalogue, latencies, records, output};
-  const septule::Result<int> result = parsed->command->run(invocation, context);
+  const Result<int> result = parsed->command->run(invocation, context);
   if (!result) {
     return report(result.error(), output);
   }

@@ -154,7 +154,7 @@ std::string step_text(const gpu::Step& step) {
 }
 
 Json transition_document(const gpu::Transition& transition) {
-  Json document{{"complete", transition.is_complete()}, {"different", !transition.is_empty()}};
+  Json document{{"complete", transition.is_complete()}, {"different", is_different(transition)}};
   const gpu::GpuTransition* last = slowest(transition);
   document["seconds"] = last == nullptr ? Json(0.0) : Json(last->estimate.to_seconds());
   document["seconds_evidence"] =
@@ -178,6 +178,12 @@ std::string transition_text(const gpu::Transition& transition) {
                         seconds_text(last->estimate, last->estimate_evidence));
   }
   return text;
+}
+
+bool is_different(const gpu::Transition& transition) {
+  return std::ranges::any_of(transition.gpus, [](const gpu::GpuTransition& gpu) {
+    return !gpu.steps.empty() || !gpu.is_exact();
+  });
 }
 
 std::string undone_summary(const gpu::Transition& transition) {

@@ -199,9 +199,11 @@ class GpuPlanner {
     };
     const Placement place = placement_of(geometry_, wanted.placed);
     if (blame([&](const PlacedProfile& held) { return overlaps(held, wanted.placed); },
-              fmt::format("some of its memory slices ({}-{}) are taken",
-                          place.start.value(),
-                          place.end().value() - 1))) {
+              place.size == MemorySlices(1)
+                  ? fmt::format("its memory slice {} is taken", place.start.value())
+                  : fmt::format("some of its memory slices {}-{} are taken",
+                                place.start.value(),
+                                place.end().value() - 1))) {
       return goal;
     }
     const Layout reached = layout_of(result_.reached);

@@ -185,7 +185,7 @@ class PlanChecker {
   }
 
   void check_objective() {
-    if (!plan_.is_feasible) {
+    if (!plan_.is_feasible || !plan_.objective_value.has_value()) {
       return;
     }
     const double stated = *plan_.objective_value;

@@ -20,7 +20,7 @@ Result<int> run_diff(const Invocation& invocation, Context& context) {
   document.update(transition_document(transition));
   SEPTULE_TRY_STATUS(context.output.emit(document, [&] { return transition_text(transition); }));
   if (invocation.is_given("check")) {
-    return transition.is_empty() ? 0 : 1;
+    return is_different(transition) ? 1 : 0;
   }
   if (!transition.is_complete()) {
     return Error{ErrorCode::kBlocked, undone_summary(transition)};
