@@ -191,7 +191,14 @@ Result<Parsed> collect(const Node& node) {
       const std::string lookup = list == &record.options ? "--" + option.name : option.name;
       if (node.app->get_option(lookup)->count() > 0) {
         const std::string& value = node.values.at(option.name);
-        SEPTULE_TRY_STATUS(check_option(option, value));
+        Status checked = check_option(option, value);
+        if (!checked) {
+          Error error = checked.error();
+          if (list == &record.arguments && error.message.starts_with("--")) {
+            error.message.erase(0, 2);  // arguments are named without dashes
+          }
+          return error;
+        }
         parsed.values[option.name] = {value};
       }
     }

@@ -124,7 +124,9 @@ std::string bash_script(std::span<const CommandRecord> commands,
     if (const CommandRecord* command = command_at(commands, path)) {
       words += option_words(*command);
       for (const OptionRecord& argument : command->arguments) {
-        words += " " + value_words(argument, models);
+        words += argument.completion == CompletionKind::kGpuModel
+                     ? fmt::format(" {}", fmt::join(models, " "))
+                     : "";
       }
     } else {
       words += "--help --version";

@@ -9,16 +9,6 @@
 
 namespace septule {
 
-namespace {
-
-/// As it is typed: arguments are written in capitals and have no dashes.
-std::string shown_name(const OptionRecord& record) {
-  const bool is_argument = !record.name.empty() && record.name[0] >= 'A' && record.name[0] <= 'Z';
-  return (is_argument ? "" : "--") + record.name;
-}
-
-}  // namespace
-
 std::string CommandRecord::name() const {
   return fmt::format("{}", fmt::join(path, " "));
 }
@@ -51,8 +41,8 @@ std::string_view exit_code_text(int exit_code) {
 Status check_option(const OptionRecord& record, std::string_view value) {
   if (!record.choices.empty() && std::ranges::find(record.choices, value) == record.choices.end()) {
     return Error{ErrorCode::kUsage,
-                 fmt::format("{}: {} is not one of {}",
-                             shown_name(record),
+                 fmt::format("--{}: {} is not one of {}",
+                             record.name,
                              quoted_for_message(value),
                              fmt::join(record.choices, ", "))};
   }
@@ -62,8 +52,8 @@ Status check_option(const OptionRecord& record, std::string_view value) {
                              (!record.max || *number <= *record.max);
     if (!is_in_range) {
       return Error{ErrorCode::kUsage,
-                   fmt::format("{}: {} is not a number from {} to {}{}",
-                               shown_name(record),
+                   fmt::format("--{}: {} is not a number from {} to {}{}",
+                               record.name,
                                quoted_for_message(value),
                                record.min.value_or(0),
                                record.max.value_or(0),

@@ -116,13 +116,11 @@ Result<NamedProfile> resolve_name(const Geometry& geometry,
   }
   if (!index) {
     const std::vector<std::string> names = geometry.profile_names();
-    const std::vector<std::string> near = nearest_names(rest, names, 3);
     return invalid(item,
-                   fmt::format("{} has no profile {}; {}: {}",
+                   fmt::format("{} has no profile {}; nearest: {}",
                                geometry.key(),
                                quoted_for_message(rest),
-                               near.empty() ? "it has" : "nearest",
-                               joined_with_and(near.empty() ? names : near)));
+                               joined_with_and(nearest_names(rest, names, 3))));
   }
   named.profile = *index;
   return named;
