@@ -2,7 +2,7 @@
 # Adds a generated source to <target> that defines
 #   std::span<const std::pair<std::string_view, std::string_view>> septule::<function>()
 # giving (file name without directory, text) for each file, in the order of the list. The texts are
-# raw string literals cut into pieces, so no file is read at run time.
+# string literals cut into pieces, byte for byte, so no file is read at run time.
 function(septule_embed target)
   cmake_parse_arguments(ARG "" "NAME" "FILES" ${ARGN})
   set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${ARG_NAME}.cpp)

@@ -57,16 +57,44 @@ const CommandRecord* command_at(std::span<const CommandRecord> commands,
   return found == commands.end() ? nullptr : &*found;
 }
 
-std::string value_words(const OptionRecord& option, std::span<const std::string> models) {
-  if (option.completion == CompletionKind::kGpuModel) {
-    return fmt::format("{}", fmt::join(models, " "));
+/// A word of a list that the shell splits at blanks: anything special gets a backslash.
+std::string list_word(std::string_view word) {
+  constexpr std::string_view kSpecial = " \t\\'\"$`()[]{}<>|&;*?~#!";
+  std::string out;
+  for (const char c : word) {
+    out += kSpecial.find(c) == std::string_view::npos ? "" : "\\";
+    out += c;
   }
-  return fmt::format("{}", fmt::join(option.choices, " "));
+  return out;
+}
+
+std::string value_words(const OptionRecord& option, std::span<const std::string> models) {
+  const std::span<const std::string> values =
+      option.completion == CompletionKind::kGpuModel ? models : option.choices;
+  std::string words;
+  for (const std::string& value : values) {
+    words += (words.empty() ? "" : " ") + list_word(value);
+  }
+  return words;
+}
+
+/// What can stand for any argument of a command, and whether one of them is a file.
+std::string argument_words(const CommandRecord& command, std::span<const std::string> models) {
+  std::string words;
+  for (const OptionRecord& argument : command.arguments) {
+    const std::string more = value_words(argument, models);
+    words += (words.empty() || more.empty() ? "" : " ") + more;
+  }
+  return words;
 }
 
 bool wants_file(const OptionRecord& option) {
   return option.completion == CompletionKind::kFile ||
          option.completion == CompletionKind::kDirectory;
+}
+
+bool takes_files(const CommandRecord& command) {
+  return std::ranges::any_of(command.arguments, wants_file);
 }
 
 std::string option_words(const CommandRecord& command) {
@@ -86,6 +114,11 @@ std::string bash_script(std::span<const CommandRecord> commands,
       "# bash completion for septule; made by: septule completion bash\n"
       "_septule() {\n"
       "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  if [[ $current == '=' ]]; then\n"
+      "    current=''\n"
+      "  elif [[ $previous == '=' && COMP_CWORD -gt 1 ]]; then\n"
+      "    previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+      "  fi\n"
       "  local path='' word i\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    word=${COMP_WORDS[i]}\n"
@@ -115,30 +148,29 @@ std::string bash_script(std::span<const CommandRecord> commands,
       script += fmt::format("    {}) mapfile -t COMPREPLY < <({}); return ;;\n", pattern, reply);
     }
   }
-  script += "  esac\n  local words=''\n  case \"$path\" in\n";
+  script += "  esac\n  local words='' files=''\n  case \"$path\" in\n";
   for (const auto& path : all_paths(commands)) {
     std::string words;
+    bool has_files = false;
     for (const auto& [word, summary] : next_words(commands, path)) {
       words += word + " ";
     }
     if (const CommandRecord* command = command_at(commands, path)) {
       words += option_words(*command);
-      for (const OptionRecord& argument : command->arguments) {
-        words += argument.completion == CompletionKind::kGpuModel
-                     ? fmt::format(" {}", fmt::join(models, " "))
-                     : "";
-      }
+      words += " " + argument_words(*command, models);
+      has_files = takes_files(*command);
     } else {
       words += "--help --version";
     }
-    script += fmt::format("    {}) words={} ;;\n",
+    script += fmt::format("    {}) words={}{} ;;\n",
                           single_quoted(fmt::format("{}", fmt::join(path, " "))),
-                          single_quoted(words));
+                          single_quoted(words),
+                          has_files ? " files=yes" : "");
   }
   script +=
       "  esac\n"
       "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\"; "
-      "[[ $current == -* ]] || compgen -f -- \"$current\")\n"
+      "[[ -z $files || $current == -* ]] || compgen -f -- \"$current\")\n"
       "}\n"
       "complete -o filenames -F _septule septule\n";
   return script;
@@ -188,10 +220,10 @@ std::string zsh_script(std::span<const CommandRecord> commands,
   script += "    esac\n  done\n  case \"$path\" in\n";
   for (const auto& path : all_paths(commands)) {
     script += fmt::format("  {})\n", single_quoted(fmt::format("{}", fmt::join(path, " "))));
-    const auto words = next_words(commands, path);
-    if (!words.empty()) {
+    const auto next = next_words(commands, path);
+    if (!next.empty()) {
       script += "    names=(\n";
-      for (const auto& [word, summary] : words) {
+      for (const auto& [word, summary] : next) {
         script += fmt::format("      {}\n", single_quoted(word + ":" + zsh_text(summary)));
       }
       script += "    )\n    _describe command names\n";
@@ -201,7 +233,10 @@ std::string zsh_script(std::span<const CommandRecord> commands,
       for (const OptionRecord& option : command->options) {
         script += zsh_option(option, models);
       }
-      script += "      '*:value:_files'\n";
+      const std::string words = argument_words(*command, models);
+      script += takes_files(*command)
+                    ? "      '*:file:_files'\n"
+                    : fmt::format("      {}\n", single_quoted("*:value:(" + words + ")"));
     }
     script += "    ;;\n";
   }
@@ -237,6 +272,12 @@ std::string fish_script(std::span<const CommandRecord> commands,
     const CommandRecord* command = command_at(commands, path);
     if (command == nullptr) {
       continue;
+    }
+    if (const std::string words = argument_words(*command, models); !words.empty()) {
+      script += fmt::format(
+          "complete -c septule -f -n {} -a {}\n", single_quoted(at), single_quoted(words));
+    } else if (!takes_files(*command)) {
+      script += fmt::format("complete -c septule -f -n {}\n", single_quoted(at));
     }
     for (const OptionRecord& option : command->options) {
       std::string line =

@@ -47,11 +47,8 @@ void append_option(std::string& page, const OptionRecord& option, bool is_argume
   if (!option.choices.empty()) {
     text += fmt::format(" One of: {}.", fmt::join(option.choices, ", "));
   }
-  if (option.min && option.max) {
-    text += fmt::format(" From {} to {}{}.",
-                        *option.min,
-                        *option.max,
-                        option.unit.empty() ? "" : " " + option.unit);
+  if (const std::string range = range_text(option); !range.empty()) {
+    text += fmt::format(" A number {}.", range);
   }
   if (!option.default_text.empty()) {
     text += fmt::format(" Default: {}.", option.default_text);

@@ -38,6 +38,17 @@ std::string_view exit_code_text(int exit_code) {
   }
 }
 
+std::string range_text(const OptionRecord& record) {
+  const std::string unit = record.unit.empty() ? "" : " " + record.unit;
+  if (record.min && record.max) {
+    return fmt::format("from {} to {}{}", *record.min, *record.max, unit);
+  }
+  if (record.min) {
+    return fmt::format("from {}{} up", *record.min, unit);
+  }
+  return record.max ? fmt::format("up to {}{}", *record.max, unit) : "";
+}
+
 Status check_option(const OptionRecord& record, std::string_view value) {
   if (!record.choices.empty() && std::ranges::find(record.choices, value) == record.choices.end()) {
     return Error{ErrorCode::kUsage,
@@ -52,12 +63,10 @@ Status check_option(const OptionRecord& record, std::string_view value) {
                              (!record.max || *number <= *record.max);
     if (!is_in_range) {
       return Error{ErrorCode::kUsage,
-                   fmt::format("--{}: {} is not a number from {} to {}{}",
+                   fmt::format("--{}: {} is not a number {}",
                                record.name,
                                quoted_for_message(value),
-                               record.min.value_or(0),
-                               record.max.value_or(0),
-                               record.unit.empty() ? "" : " " + record.unit)};
+                               range_text(record))};
     }
   }
   return Status();

@@ -53,6 +53,8 @@ struct CommandRecord {
 std::string_view exit_code_text(int exit_code);
 inline constexpr int kExitCodeMax = 8;
 
+/// "from 1 to 64 GPUs", "from 0 up", "up to 9"; empty if the record has no limits.
+std::string range_text(const OptionRecord& record);
 /// Checks a value against its record: choices, number range. Fails with kUsage, saying what would
 /// be valid.
 Status check_option(const OptionRecord& record, std::string_view value);

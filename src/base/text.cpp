@@ -139,9 +139,7 @@ std::string quoted_for_message(std::string_view text, std::size_t bytes_max) {
   std::string out = "\"";
   std::size_t at = 0;
   while (at < text.size()) {
-    if (out.size() > bytes_max) {
-      return out + "...\"";
-    }
+    std::string piece;
     const std::size_t length = utf8_length(text, at);
     const auto byte = static_cast<unsigned char>(text[at]);
     // Bytes 0x80-0x9F of the C1 block arrive as 0xC2 0x80..0x9F: terminals act on them too.
@@ -151,13 +149,17 @@ std::string quoted_for_message(std::string_view text, std::size_t bytes_max) {
     if (length == 0 || is_control) {
       const std::size_t count = std::max<std::size_t>(length, 1);
       for (std::size_t i = 0; i < count; ++i) {
-        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at + i]));
+        piece += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at + i]));
       }
       at += count;
     } else {
-      out.append(text.substr(at, length));
+      piece = text.substr(at, length);
       at += length;
     }
+    if (out.size() - 1 + piece.size() > bytes_max) {
+      return out + "...\"";
+    }
+    out += piece;
   }
   return out + "\"";
 }

@@ -23,8 +23,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 /// The whole text as a finite decimal number, read without a locale; nothing for anything else,
 /// for NaN and for infinities.
 std::optional<double> parse_number(std::string_view text);
-/// `text` fit for one line of a message: control characters and invalid UTF-8 become \xNN, at most
-/// `bytes_max` bytes, then "...".
+/// `text` in double quotes, fit for one line of a message: control characters and invalid UTF-8
+/// become \xNN; at most `bytes_max` bytes between the quotes, then "...".
 std::string quoted_for_message(std::string_view text, std::size_t bytes_max = 60);
 /// Up to `count_max` of `candidates`, nearest first (edit distance, then order given). Only
 /// candidates that resemble `text` at all.

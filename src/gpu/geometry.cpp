@@ -162,15 +162,15 @@ std::optional<std::string> parse_pci_device_id(std::string_view text) {
   std::string lower = lower_case(trimmed(text));
   std::string_view rest = lower;
   constexpr std::string_view kVendor = "10de";
-  if (rest.starts_with(std::string(kVendor) + ":")) {
+  const bool has_vendor = rest.starts_with(std::string(kVendor) + ":");
+  if (has_vendor) {
     rest.remove_prefix(kVendor.size() + 1);
-  }
-  if (rest.starts_with("0x")) {
+  } else if (rest.starts_with("0x")) {
     rest.remove_prefix(2);
   }
   const bool is_hex = std::ranges::all_of(
       rest, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-  if (!is_hex || (rest.size() != 4 && rest.size() != 8)) {
+  if (!is_hex || (rest.size() != 4 && (has_vendor || rest.size() != 8))) {
     return std::nullopt;
   }
   if (rest.size() == 8) {

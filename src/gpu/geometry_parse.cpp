@@ -172,6 +172,9 @@ ProfileVariant read_variant(FieldReader& reader, const Json& object, std::string
 
 EngineCounts read_engines(FieldReader& reader, const Json& object, std::string_view where) {
   EngineCounts counts;
+  if (!object.is_object() && !object.is_null()) {
+    reader.fail(where, "engines are not an object of counts");
+  }
   for (int i = 0; i < kEngineCount; ++i) {
     const std::string name(engine_name(static_cast<Engine>(i)));
     counts[static_cast<std::size_t>(i)] = reader.figure(object, name.c_str(), where);
@@ -303,8 +306,7 @@ Geometry::ComputeProfiles read_compute_profiles(FieldReader& reader, const Json&
     return profiles;
   }
   for (const auto& [slices_text, rows] : by_slices->items()) {
-    const std::string where =
-        fmt::format("compute_profiles of {}g", quoted_for_message(slices_text));
+    const std::string where = fmt::format("compute_profiles {}", quoted_for_message(slices_text));
     const auto gi_slices = parse_integer(slices_text);
     if (!gi_slices || *gi_slices < 1 || *gi_slices > kRowsMax || !rows.is_array() ||
         rows.size() > kRowsMax) {

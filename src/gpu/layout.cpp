@@ -34,7 +34,9 @@ LayoutBuilder::LayoutBuilder(const Geometry& geometry) {
                 "a geometry has at most kProfilesMax profiles");
   for (std::size_t i = 0; i < geometry.profiles().size(); ++i) {
     const GpuInstanceProfile& profile = geometry.profiles()[i];
-    rows_[i].size_mask = (1U << static_cast<unsigned>(profile.size().value())) - 1U;
+    // 64 bits wide, so that a profile of 32 slices gives all ones.
+    rows_[i].size_mask = static_cast<std::uint32_t>(
+        (std::uint64_t{1} << static_cast<unsigned>(profile.size().value())) - 1U);
     rows_[i].instances_max = profile.instances_max;
     for (std::size_t e = 0; e < static_cast<std::size_t>(kEngineCount); ++e) {
       rows_[i].engines[e] = profile.engines[e].value_or(0);

@@ -96,6 +96,9 @@ Result<NamedProfile> resolve_name(const Geometry& geometry,
                                   std::string_view item,
                                   std::vector<std::string>& notes) {
   std::string_view rest = name;
+  if (lower_case(rest.substr(0, 4)) == "mig ") {
+    rest = trimmed(rest.substr(4));
+  }
   NamedProfile named;
   named.compute = take_compute(rest);
   std::optional<ProfileIndex> index = geometry.find_profile(rest);
@@ -116,11 +119,13 @@ Result<NamedProfile> resolve_name(const Geometry& geometry,
   }
   if (!index) {
     const std::vector<std::string> names = geometry.profile_names();
+    const std::vector<std::string> nearest = nearest_names(rest, names, 3);
     return invalid(item,
-                   fmt::format("{} has no profile {}; nearest: {}",
+                   fmt::format("{} has no profile {}; {}: {}",
                                geometry.key(),
                                quoted_for_message(rest),
-                               joined_with_and(nearest_names(rest, names, 3))));
+                               nearest.empty() ? "it has" : "nearest",
+                               joined_with_and(nearest.empty() ? names : nearest)));
   }
   named.profile = *index;
   return named;
@@ -178,7 +183,7 @@ Result<ParsedItem> parse_item(const Geometry& geometry,
   std::optional<std::string_view> bracket;
   if (const std::size_t open = rest.find('['); open != std::string_view::npos) {
     if (!rest.ends_with(']')) {
-      return invalid(item, "the bracket is not closed at the end");
+      return invalid(item, "the bracket must be closed at the end; write 3g.20gb@4[1c,2c]");
     }
     bracket = rest.substr(open + 1, rest.size() - open - 2);
     rest = trimmed(rest.substr(0, open));
@@ -194,9 +199,6 @@ Result<ParsedItem> parse_item(const Geometry& geometry,
     }
     SEPTULE_TRY(const int start, parse_start(place, item));
     parsed.request.start = MemorySlices(start);
-    if (parsed.count > 1 && !compute_start.has_value() && bracket.has_value()) {
-      return invalid(item, "one place cannot hold several instances");
-    }
   }
   if (rest.empty()) {
     return invalid(item, "a profile name is missing; write for example 3g.20gb@4");
@@ -211,12 +213,18 @@ Result<ParsedItem> parse_item(const Geometry& geometry,
     return invalid(
         item, "\"/\" gives the first compute slice of a compute instance such as 1c.3g.20gb@4/1");
   }
+  if (compute_start.value_or(ComputeSlices(0)) != ComputeSlices(0) &&
+      named.compute == geometry.profile(named.profile).slices) {
+    return invalid(item, "a full compute instance can start only at compute slice 0");
+  }
   if (bracket) {
     SEPTULE_TRY(parsed.request.compute_instances, parse_compute_list(*bracket, item));
   }
   // "3c.3g.20gb" is the full compute instance: the same as "3g.20gb".
   if (named.compute && *named.compute != geometry.profile(named.profile).slices) {
     parsed.shared = InstanceRequest::ComputeRequest{*named.compute, compute_start};
+  } else if (parsed.count > 1 && parsed.request.start) {
+    return invalid(item, "one place cannot hold several instances");
   }
   return parsed;
 }
@@ -262,7 +270,13 @@ Result<std::vector<ComputeInstance>> compute_instances_of(const Geometry& geomet
     return std::vector<ComputeInstance>{full_compute_instance(geometry, request.profile)};
   }
   GpuInstance instance{PlacedProfile{request.profile, MemorySlices(0)}, {}};
-  if (!place_compute(geometry, instance, in_placing_order(*request.compute_instances))) {
+  // Asked first, because a search that must fail is long.
+  int slices = 0;
+  for (const InstanceRequest::ComputeRequest& wanted : *request.compute_instances) {
+    slices += wanted.size.value();
+  }
+  if (slices > geometry.profile(request.profile).slices.value() ||
+      !place_compute(geometry, instance, in_placing_order(*request.compute_instances))) {
     return Error{
         ErrorCode::kInvalidInput,
         fmt::format("{}: these compute instances do not fit into one {} ({} compute slices)",
