@@ -1,9 +1,10 @@
-#include "fuzz_support.hpp"
 #include "gpu/geometry.hpp"
 #include "gpu/layout.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const auto geometry = gpu::Geometry::parse(fuzz::text_of(data, size), "model.json");
   if (!geometry) {
     fuzz::require_good(geometry.error());
@@ -19,4 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

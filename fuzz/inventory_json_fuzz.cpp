@@ -1,9 +1,10 @@
-#include "fuzz_support.hpp"
 #include "gpu/partition_checker.hpp"
 #include "interop/inventory_json.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const auto inventory =
       interop::parse_inventory_json({fuzz::text_of(data, size), "state.json"}, fuzz::catalogue());
   if (!inventory) {
@@ -19,4 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(again.has_value(), "what is written is read");
   fuzz::require(interop::write_inventory_json(*again) == written, "and means the same");
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

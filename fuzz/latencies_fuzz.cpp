@@ -1,8 +1,9 @@
-#include "fuzz_support.hpp"
 #include "gpu/latency.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const auto table = gpu::LatencyTable::parse(fuzz::text_of(data, size), "latencies.json");
   if (!table) {
     fuzz::require_good(table.error());
@@ -17,4 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

@@ -1,9 +1,10 @@
-#include "fuzz_support.hpp"
 #include "gpu/layout_request.hpp"
 #include "gpu/partition_checker.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   for (const char* key : {"A100-40GB", "RTX-PRO-6000-Blackwell", "RTX-6000D"}) {
     const gpu::Geometry& geometry = fuzz::geometry(key);
@@ -33,4 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(placed_again.has_value() && *placed_again == *placed, "and means the same");
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

@@ -1,11 +1,12 @@
 #include <vector>
 
-#include "fuzz_support.hpp"
 #include "gpu/partition_checker.hpp"
 #include "interop/mig_parted.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const std::vector<interop::NodeGpu> node = {{GpuIndex(0), &fuzz::geometry("A100-40GB")},
                                               {GpuIndex(1), &fuzz::geometry("A30-24GB")}};
   const auto file = interop::parse_mig_parted({fuzz::text_of(data, size), "config.yaml"});
@@ -42,4 +43,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         "and means the same");
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

@@ -1,11 +1,12 @@
-#include "fuzz_support.hpp"
 #include "gpu/partition_checker.hpp"
 #include "interop/inventory_json.hpp"
 #include "interop/nvidia_smi_listing.hpp"
 #include "interop/slurm_gres.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   for (const char* key : {"A100-40GB", "RTX-PRO-6000-Blackwell", "RTX-6000D"}) {
     const auto listing = interop::parse_smi_listing({text, "paste"}, fuzz::geometry(key));
@@ -30,4 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

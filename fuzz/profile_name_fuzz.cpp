@@ -1,8 +1,9 @@
-#include "fuzz_support.hpp"
 #include "gpu/profile.hpp"
+#include "support/fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace septule;  // NOLINT(google-build-using-namespace)
+namespace septule {
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   if (const auto parts = gpu::parse_profile_name(text)) {
     const auto again = gpu::parse_profile_name(parts->gpu_instance_name);
@@ -23,4 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   return 0;
+}
+
+}  // namespace septule
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return septule::run_one(data, size);
 }

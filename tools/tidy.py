@@ -209,6 +209,8 @@ class Tidy:
     def check_includes(self, name, text, top, layer):
         for number, include, is_quoted in includes_of(text):
             first = include.split("/")[0]
+            if is_quoted and "/" not in include and top in ("bench", "fuzz"):
+                continue  # A header of the same directory.
             if is_quoted and (include.startswith(".") or "/" not in include):
                 self.add(name, number, "include", f"\"{include}\" does not name its layer")
             elif is_quoted and not self.include_exists(include):
@@ -236,16 +238,24 @@ class Tidy:
             self.add(name, number, "library", "use SEPTULE_CHECK, which is on in every build")
 
     def check_tests_exist(self):
-        """Each component (a header and its source) has a test. A source without a header of its
-        name is a part of another component."""
+        """Each component (a header and its source) that is used outside its layer has a test of its
+        name in tests/<layer>/, or a test there includes it. What only its own layer uses is a part
+        of the component that uses it, and is tested through that one."""
+        used_outside, tested = set(), set()
+        for top in ("src", "apps", "tests", "bench", "fuzz"):
+            for name in self.files(top, CPP):
+                parts = name.split("/")
+                for _, include, is_quoted in includes_of(self.read(name)):
+                    if is_quoted and (top != "src" or include.split("/")[0] != parts[1]):
+                        used_outside.add(include)
+                    if top == "tests" and include.split("/")[0] == parts[1]:
+                        tested.add(include)
         for name in self.files("src", (".cpp",)):
-            if not os.path.exists(os.path.join(self.root, name[:-len("cpp")] + "hpp")):
-                continue
-            parts = name.split("/")
-            stem = "/".join(parts[1:])[:-len(".cpp")]
-            test = f"tests/{stem}_test.cpp"
-            if not os.path.exists(os.path.join(self.root, test)):
-                self.add(name, 1, "test", f"there is no {test}")
+            header = name[len("src/"):-len("cpp")] + "hpp"
+            test = f"tests/{header[:-len('.hpp')]}_test.cpp"
+            has_test = header in tested or os.path.exists(os.path.join(self.root, test))
+            if header in used_outside and not has_test:
+                self.add(name, 1, "test", f"there is no {test}, and no test beside includes it")
 
     def check_decisions(self):
         """docs/adr/NNNN-title.md: numbers from 0001 without a gap, four parts, no stray file."""

@@ -57,7 +57,8 @@ class TidyTest(unittest.TestCase):
         for include in ('"profile.hpp"', '"../base/units.hpp"', '"gpu/nothing.hpp"',
                         "<base/units.hpp>"):
             self.fires("include", "src/gpu/a.hpp", f"#pragma once\n#include {include}\n")
-        self.fires("include", "apps/septule/main.cpp", '#include "profile.hpp"\n')
+        self.fires("include", "apps/septule/main.cpp", '#include "gpu/other.hpp"\n')
+        self.passes("fuzz/a_fuzz.cpp", '#include "fuzz_support.hpp"\n')
 
     def test_libraries_are_those_of_cmake(self):
         self.fires("library", "src/gpu/a.hpp", "#pragma once\n#include <fmt/format.h>\n")
@@ -122,8 +123,13 @@ class TidyTest(unittest.TestCase):
         self.fires("todo", "src/gpu/a.hpp", "#pragma once\n// FIX" + "ME(#1)\n")
         self.passes("src/gpu/a.hpp", f"#pragma once\n// {mark}(#12): later\n")
 
-    def test_each_source_has_a_test(self):
-        self.assertEqual(self.violations({"tests/gpu/profile_test.cpp": None}),
+    def test_each_component_has_a_test(self):
+        without = {"tests/gpu/profile_test.cpp": None}
+        self.assertEqual(self.violations(without), {("src/gpu/profile.cpp", "test")})
+        self.assertEqual(self.violations({**without, "apps/septule/main.cpp": None}), set())
+        other = '#include "gpu/profile.hpp"\n'
+        self.assertEqual(self.violations({**without, "tests/gpu/other_test.cpp": other}), set())
+        self.assertEqual(self.violations({**without, "tests/job/other_test.cpp": other}),
                          {("src/gpu/profile.cpp", "test")})
         self.passes("src/gpu/profile_parse.cpp", '#include "gpu/profile.hpp"\n')
 

@@ -40,9 +40,16 @@ double Invocation::number(std::string_view name) const {
 }
 
 std::vector<Command> all_commands() {
-  return {gpus_command(), gpus_show_command(), validate_command(),    plan_command(),
-          diff_command(), apply_command(),     explain_fit_command(), defrag_command(),
-          completion_command(), man_command()};
+  return {gpus_command(),
+          gpus_show_command(),
+          validate_command(),
+          plan_command(),
+          diff_command(),
+          apply_command(),
+          explain_fit_command(),
+          defrag_command(),
+          completion_command(),
+          man_command()};
 }
 
 OptionRecord output_option() {

@@ -13,6 +13,9 @@ namespace septule::app {
 
 namespace {
 
+constexpr std::size_t kHelpColumns = 80;
+constexpr std::size_t kHelpIndent = 30;  // where CLI11 begins an option's text
+
 /// CLI11's view of one command and the places where it puts values.
 struct Node {
   CLI::App* app = nullptr;
@@ -20,6 +23,27 @@ struct Node {
   std::map<std::string, std::string> values;
   std::map<std::string, bool> flags;
 };
+
+/// Lines of at most `columns`, broken at blanks; a word longer than that stays whole.
+std::string wrapped(const std::string& text, std::size_t columns) {
+  std::string lines;
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (used > 0 && used + 1 + word.size() > columns) {
+      lines += '\n';
+      used = 0;
+    } else if (used > 0) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += word.size();
+    at = end + 1;
+  }
+  return lines;
+}
 
 std::string footer_of(const CommandRecord& record) {
   std::string footer = "\nExamples:\n";
@@ -47,7 +71,17 @@ std::string help_of(const OptionRecord& option) {
   if (!option.default_text.empty()) {
     text += fmt::format(" Default: {}.", option.default_text);
   }
-  return text;
+  return wrapped(text, kHelpColumns - kHelpIndent);
+}
+
+/// What the command is for, above its options.
+std::string introduction_of(const CommandRecord& record) {
+  std::string text =
+      wrapped("septule " + record.name() + ": " + record.summary + ".", kHelpColumns);
+  for (const std::string& paragraph : record.description) {
+    text += "\n\n" + wrapped(paragraph, kHelpColumns);
+  }
+  return text + "\n";
 }
 
 void add_options(Node& node) {
@@ -70,11 +104,7 @@ void add_options(Node& node) {
     }
   }
   node.app->footer(footer_of(record));
-  std::string description = record.summary + ".";
-  for (const std::string& paragraph : record.description) {
-    description += "\n\n" + paragraph;
-  }
-  node.app->description(description);
+  node.app->description(wrapped(record.summary, kHelpColumns - kHelpIndent));
 }
 
 CLI::App* child_of(CLI::App* parent, const std::string& name) {
@@ -92,6 +122,34 @@ CLI::App* deepest(CLI::App* app) {
   return chosen.empty() ? app : deepest(chosen.front());
 }
 
+/// Help of the command that was named: its whole text, and one line for each command below it.
+std::string help_text(CLI::App& app, const std::vector<std::unique_ptr<Node>>& nodes) {
+  CLI::App* at = deepest(&app);
+  for (const auto& node : nodes) {
+    if (node->app == at) {
+      at->description(introduction_of(node->command->record));
+    }
+  }
+  std::string before;
+  for (const CLI::App* up = at->get_parent(); up != nullptr; up = up->get_parent()) {
+    before = up->get_name() + (before.empty() ? "" : " " + before);
+  }
+  return at->help(before);
+}
+
+/// Words that only lead to commands (`explain`) are described by these.
+void describe_groups(CLI::App& app) {
+  for (CLI::App* group : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (group->get_description().empty()) {
+      std::vector<std::string> names;
+      for (const CLI::App* child : group->get_subcommands([](CLI::App*) { return true; })) {
+        names.push_back(fmt::format("{}: {}", child->get_name(), child->get_description()));
+      }
+      group->description(fmt::format("{}", fmt::join(names, "\n")));
+    }
+  }
+}
+
 Error unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) {
@@ -102,6 +160,19 @@ Error unknown_command(const std::vector<Command>& commands, const std::string& w
                fmt::format("{} is not a command; commands: {} (septule --help)",
                            quoted_for_message(word),
                            fmt::join(names, ", "))};
+}
+
+/// For a word that only leads to commands.
+Error incomplete_command(CLI::App& chosen) {
+  std::vector<std::string> names;
+  for (const CLI::App* child : chosen.get_subcommands([](CLI::App*) { return true; })) {
+    names.push_back(fmt::format("{} {}", chosen.get_name(), child->get_name()));
+  }
+  return Error{ErrorCode::kUsage,
+               fmt::format("{} is not a command by itself; commands: {} (septule {} --help)",
+                           quoted_for_message(chosen.get_name()),
+                           fmt::join(names, ", "),
+                           chosen.get_name())};
 }
 
 Result<Parsed> collect(const Node& node) {
@@ -120,7 +191,14 @@ Result<Parsed> collect(const Node& node) {
       const std::string lookup = list == &record.options ? "--" + option.name : option.name;
       if (node.app->get_option(lookup)->count() > 0) {
         const std::string& value = node.values.at(option.name);
-        SEPTULE_TRY_STATUS(check_option(option, value));
+        Status checked = check_option(option, value);
+        if (!checked) {
+          Error error = checked.error();
+          if (list == &record.arguments && error.message.starts_with("--")) {
+            error.message.erase(0, 2);  // arguments are named without dashes
+          }
+          return error;
+        }
         parsed.values[option.name] = {value};
       }
     }
@@ -133,9 +211,11 @@ Result<Parsed> collect(const Node& node) {
 Result<Parsed> parse_command_line(const std::vector<Command>& commands,
                                   std::vector<std::string> arguments) {
   CLI::App app{
-      "Packs many jobs onto few NVIDIA GPUs: what a GPU can be cut into, the best cut for "
-      "given jobs, and the safe way there.",
+      "Packs many jobs onto few NVIDIA GPUs: what a GPU can be cut into, the best cut\n"
+      "for given jobs, and the safe way there.\n",
       "septule"};
+  // One command a call: without this, `septule man plan` would name two.
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("septule ") + std::string(version()));
   app.footer("\nseptule COMMAND --help explains a command, with examples and exit codes.");
   std::vector<std::unique_ptr<Node>> nodes;
@@ -149,6 +229,7 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
     add_options(*node);
     nodes.push_back(std::move(node));
   }
+  describe_groups(app);
   const bool has_word = !arguments.empty() && !arguments.front().starts_with('-');
   const auto is_named = [&](const Command& command) {
     return command.record.path.front() == arguments.front();
@@ -162,7 +243,7 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
     app.parse(arguments);
     chosen = deepest(&app);
   } catch (const CLI::CallForHelp&) {
-    return Parsed{.command = nullptr, .values = {}, .text = deepest(&app)->help()};
+    return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
   } catch (const CLI::CallForVersion& call) {
     return Parsed{.command = nullptr, .values = {}, .text = std::string(call.what()) + "\n"};
   } catch (const CLI::ParseError& problem) {
@@ -180,7 +261,10 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
       return collect(*node);
     }
   }
-  return Parsed{.command = nullptr, .values = {}, .text = chosen->help()};
+  if (chosen == &app) {
+    return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
+  }
+  return incomplete_command(*chosen);
 }
 
 }  // namespace septule::app

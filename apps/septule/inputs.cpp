@@ -17,10 +17,6 @@ namespace septule::app {
 
 namespace {
 
-std::string source_name_of(const std::string& path) {
-  return path == "-" ? "standard input" : path;
-}
-
 void say_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     say_note(note);
@@ -37,10 +33,16 @@ std::string inventory_part(std::string text) {
   return text;
 }
 
-Result<gpu::Inventory> read_inventory_text(const std::string& text,
-                                           const std::string& path,
-                                           const Invocation& invocation,
-                                           const Context& context) {
+}  // namespace
+
+std::string source_name_of(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
+Result<gpu::Inventory> inventory_of_text(const std::string& text,
+                                         const std::string& path,
+                                         const Invocation& invocation,
+                                         const Context& context) {
   const std::string name = source_name_of(path);
   switch (kind_of_file(text)) {
     case FileKind::kJson: {
@@ -69,8 +71,6 @@ Result<gpu::Inventory> read_inventory_text(const std::string& text,
                   "(a mig-parted file says what should be, not what is)",
                   name)};
 }
-
-}  // namespace
 
 FileKind kind_of_file(std::string_view text) {
   const std::string_view body = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
@@ -161,7 +161,7 @@ Result<gpu::Inventory> load_inventory(const std::string& path,
                                       const Invocation& invocation,
                                       const Context& context) {
   SEPTULE_TRY(const std::string text, read_input(path));
-  return read_inventory_text(text, path, invocation, context);
+  return inventory_of_text(text, path, invocation, context);
 }
 
 Result<gpu::Inventory> load_from(const std::string& value,
@@ -295,6 +295,9 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   if (!is_meant_as_file(value)) {
     return goal_from_text(value, from, indices);
   }
+  if (value == "-" && invocation.text("FROM") == "-") {
+    return Error{ErrorCode::kUsage, "FROM and TO cannot both come from standard input"};
+  }
   SEPTULE_TRY(const std::string text, read_input(value));
   const std::string name = source_name_of(value);
   std::vector<gpu::DesiredGpu> goal;
@@ -303,7 +306,7 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   } else if (kind_of_file(text) == FileKind::kMigParted) {
     SEPTULE_TRY(goal, goal_from_config(text, name, from, invocation));
   } else {
-    SEPTULE_TRY(const gpu::Inventory listed, read_inventory_text(text, value, invocation, context));
+    SEPTULE_TRY(const gpu::Inventory listed, inventory_of_text(text, value, invocation, context));
     for (const gpu::ObservedGpu& gpu : listed.gpus) {
       goal.push_back({.index = gpu.index, .partition = gpu.partition()});
     }

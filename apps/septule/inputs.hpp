@@ -12,6 +12,9 @@
 
 namespace septule::app {
 
+/// What messages call an input: its path, or "standard input" for "-".
+std::string source_name_of(const std::string& path);
+
 /// What a file holds, judged by its first characters and words.
 enum class FileKind { kJson, kSmiListing, kMigParted };
 FileKind kind_of_file(std::string_view text);
@@ -33,6 +36,12 @@ Result<const gpu::Geometry*> model_option(const Invocation& invocation, const Co
 Result<gpu::Inventory> load_inventory(const std::string& path,
                                       const Invocation& invocation,
                                       const Context& context);
+
+/// The same of a text already read from `path`.
+Result<gpu::Inventory> inventory_of_text(const std::string& text,
+                                         const std::string& path,
+                                         const Invocation& invocation,
+                                         const Context& context);
 
 /// FROM of a transition: a file as above, or a layout text that every GPU of --gpu is taken to
 /// have.

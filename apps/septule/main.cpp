@@ -9,10 +9,19 @@
 #include "septule/cli.hpp"
 #include "septule/output.hpp"
 
+namespace septule::app {
+
 namespace {
 
+/// Says what went wrong, but not that the reader of a pipe (`| head`) had enough.
+int report(const Error& error, const Output& output) {
+  if (!output.is_reader_gone()) {
+    say_error(error.message);
+  }
+  return exit_code_of(error.code);
+}
+
 int run(const std::vector<std::string>& arguments) {
-  using namespace septule::app;  // NOLINT(google-build-using-namespace): wiring of this layer only
   const std::vector<Command> commands = all_commands();
   start_messages(Verbosity::kNormal);
   const auto parsed = parse_command_line(commands, arguments);
@@ -22,8 +31,11 @@ int run(const std::vector<std::string>& arguments) {
   }
   Output output(Format::kTable);
   if (parsed->command == nullptr) {
-    const septule::Status printed = output.print(parsed->text);
-    return printed ? (arguments.empty() ? 2 : 0) : 1;
+    const Status printed = output.print(parsed->text);
+    if (!printed) {
+      return report(printed.error(), output);
+    }
+    return arguments.empty() ? 2 : 0;
   }
   const Invocation invocation(parsed->command->record, parsed->values);
   if (parsed->values.contains("verbose")) {
@@ -32,25 +44,26 @@ int run(const std::vector<std::string>& arguments) {
   if (const auto format = parsed->values.find("output"); format != parsed->values.end()) {
     output.set_format(parse_format(format->second.front()).value());
   }
-  const septule::gpu::Catalogue catalogue = septule::gpu::load_builtin_catalogue();
-  const septule::gpu::LatencyTable latencies = septule::gpu::load_builtin_latencies();
-  std::vector<septule::CommandRecord> records;
+  const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
+  const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
+  std::vector<CommandRecord> records;
   for (const Command& command : commands) {
     records.push_back(command.record);
   }
   Context context{catalogue, latencies, records, output};
-  const septule::Result<int> result = parsed->command->run(invocation, context);
+  const Result<int> result = parsed->command->run(invocation, context);
   if (!result) {
-    say_error(result.error().message);
-    return exit_code_of(result.error().code);
+    return report(result.error(), output);
   }
   return *result;
 }
 
 }  // namespace
 
+}  // namespace septule::app
+
 int main(int argc, char** argv) {
-  // A closed pipe is reported as a failed write, like a full disk.
+  // A closed pipe is a failed write (exit code 1), like a full disk.
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
-  return run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return septule::app::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -36,6 +36,7 @@ Status Output::print(std::string_view text) {
   errno = 0;
   const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
   if (written != text.size() || std::fflush(stdout) != 0) {
+    is_reader_gone_ = errno == EPIPE;
     return Error{ErrorCode::kFailed,
                  fmt::format("cannot write to standard output: {}",
                              std::strerror(errno))};  // NOLINT(concurrency-mt-unsafe): one thread

@@ -27,9 +27,12 @@ class Output {
   Status emit(const nlohmann::ordered_json& document, const std::function<std::string()>& people);
   /// Prints text as it is.
   Status print(std::string_view text);
+  /// Whether writing failed because whoever read standard output has closed it.
+  bool is_reader_gone() const { return is_reader_gone_; }
 
  private:
   Format format_;
+  bool is_reader_gone_ = false;
 };
 
 /// Messages for people on standard error ("septule: warning: ..."), coloured on a terminal only.

@@ -63,8 +63,8 @@ std::string certificate_text(const optimize::PackingCertificate& certificate) {
       text += fmt::format(" (at least {})", key.lower_bound);
     }
   }
-  return fmt::format("{}: {}\n", certificate.is_optimal ? "proven optimal" : "not proven optimal",
-                     text);
+  return fmt::format(
+      "{}: {}\n", certificate.is_optimal ? "proven optimal" : "not proven optimal", text);
 }
 
 std::string drawing_text(const gpu::Inventory& inventory, std::span<const GpuIndex> indices) {

@@ -62,8 +62,8 @@ std::vector<optimize::CurrentInstance> current_instances(const gpu::ObservedGpu&
     if (hold == gpu::Hold::kIdle) {
       one.use = optimize::InstanceUse::kReusable;
     } else if (hold == gpu::Hold::kBusy && one.job) {
-      one.use = instance.is_movable ? optimize::InstanceUse::kReusable
-                                    : optimize::InstanceUse::kPinned;
+      one.use =
+          instance.is_movable ? optimize::InstanceUse::kReusable : optimize::InstanceUse::kPinned;
     } else {
       one.use = optimize::InstanceUse::kFrozen;
       one.job.reset();
@@ -144,20 +144,25 @@ std::string plan_text(const plan::Plan& plan,
     return fmt::format("not feasible on {}: {}\n", geometry.key(), plan.infeasible_reason);
   }
   const plan::GpuPlan& gpu = plan.gpus.front();
-  std::string text = fmt::format("best layout of {} ({} {:.6f}, {}): {}\n", geometry.key(),
-                                 plan::objective_name(plan.objective), *plan.objective_value,
-                                 plan.proof == plan::Proof::kOptimal ? "proven optimal" : "not proven",
-                                 gpu::partition_text(geometry, gpu.partition));
+  std::string text =
+      fmt::format("best layout of {} ({} {:.6f}, {}): {}\n",
+                  geometry.key(),
+                  plan::objective_name(plan.objective),
+                  *plan.objective_value,
+                  plan.proof == plan::Proof::kOptimal ? "proven optimal" : "not proven",
+                  gpu::partition_text(geometry, gpu.partition));
   if (plan.change_cost > 0) {
     text += fmt::format("changes were charged {:.6f}\n", plan.change_cost);
   }
-  text += fmt::format("{}\n{}\n\n", report::slice_ruler(geometry),
+  text += fmt::format("{}\n{}\n\n",
+                      report::slice_ruler(geometry),
                       report::draw_layout(geometry, gpu::layout_of(gpu.partition)));
   report::Table table({{"JOB"}, {"INSTANCE"}, {"SPEED", report::Align::kRight}});
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
-    table.add_row({jobs[i].name,
-                   gpu::placed_text(geometry, gpu.partition.instances[plan.slots[i].instance].placed),
-                   fmt::format("{:.4f}", plan.slots[i].rate)});
+    table.add_row(
+        {jobs[i].name,
+         gpu::placed_text(geometry, gpu.partition.instances[plan.slots[i].instance].placed),
+         fmt::format("{:.4f}", plan.slots[i].rate)});
   }
   text += table.text();
   if (!gpu.idle_room.empty()) {
@@ -176,10 +181,20 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
   if (invocation.is_given("INSTANCES")) {
     return Error{ErrorCode::kUsage, "give either INSTANCES or --jobs, not both"};
   }
+  for (const char* name : {"policy", "gpus", "keep-idle"}) {
+    if (invocation.is_given(name)) {
+      return Error{ErrorCode::kUsage, fmt::format("--{} does not go with --jobs", name)};
+    }
+  }
   SEPTULE_TRY(Target target, load_target(invocation, context));
   SEPTULE_TRY(const auto indices, selected_gpus(invocation, target.inventory));
   target.gpu = find_gpu(target.inventory, indices.front());
   const gpu::Geometry& geometry = *target.gpu->geometry;
+  if (!geometry.has_profile_table()) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("no profile table of {} has been published: its layouts are N/A",
+                             geometry.key())};
+  }
   const std::string path = invocation.text("jobs");
   SEPTULE_TRY(const std::string text, read_input(path));
   SEPTULE_TRY(const interop::JobTable table,
@@ -197,17 +212,16 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
                                                    : optimize::LayoutRule::kEveryLayout,
       .objective = *plan::parse_objective(invocation.text("objective")),
       .current = current,
-      .costs = {.create = change_cost, .destroy = change_cost,
-                .move = invocation.number("move-cost")}};
+      .costs = {
+          .create = change_cost, .destroy = change_cost, .move = invocation.number("move-cost")}};
   SEPTULE_TRY(const plan::Plan plan, optimize::assign_slices(geometry, table.jobs, options));
   const auto violations = plan::check_plan(plan, table.jobs, frozen_instances(current));
   SEPTULE_CHECK(!plan.is_feasible || violations.empty(), "the plan passes the independent checker");
   for (const std::string& note : plan.notes) {
     say_note(note);
   }
-  SEPTULE_TRY_STATUS(context.output.emit(plan_document(plan, table.jobs, target, set), [&] {
-    return plan_text(plan, table.jobs, geometry);
-  }));
+  SEPTULE_TRY_STATUS(context.output.emit(plan_document(plan, table.jobs, target, set),
+                                         [&] { return plan_text(plan, table.jobs, geometry); }));
   if (!plan.is_feasible) {
     return Error{ErrorCode::kBlocked, plan.infeasible_reason};
   }

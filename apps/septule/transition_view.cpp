@@ -67,6 +67,10 @@ std::string seconds_text(Duration duration, gpu::Evidence evidence) {
                      evidence == gpu::Evidence::kVerified ? "" : " (inferred)");
 }
 
+std::string steps_text(std::size_t count) {
+  return count == 1 ? "1 step" : fmt::format("{} steps", count);
+}
+
 std::string reason_text(const gpu::UndoneGoal& goal) {
   return goal.blockers.empty()
              ? goal.reason
@@ -79,15 +83,16 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
     return text + ": nothing to do\n";
   }
   text += gpu.steps.empty() ? ": nothing can be done now\n"
-                            : fmt::format(": {} steps, about {}\n",
-                                          gpu.steps.size(),
+                            : fmt::format(": {}, about {}\n",
+                                          steps_text(gpu.steps.size()),
                                           seconds_text(gpu.estimate, gpu.estimate_evidence));
   std::vector<std::string> kept;
   for (const gpu::PlacedProfile& placed : gpu.kept) {
     const std::string name = gpu::placed_text(*gpu.geometry, placed);
-    const bool is_unwanted = std::ranges::any_of(gpu.kept_unwanted, [&](const std::string& text_of) {
-      return text_of == name || text_of.starts_with(name + " ");
-    });
+    const bool is_unwanted =
+        std::ranges::any_of(gpu.kept_unwanted, [&](const std::string& text_of) {
+          return text_of == name || text_of.starts_with(name + " ");
+        });
     if (!is_unwanted) {
       kept.push_back(name);
     }
@@ -95,8 +100,8 @@ std::string gpu_text(const gpu::GpuTransition& gpu) {
   if (!kept.empty()) {
     text += fmt::format("  stays   {}\n", fmt::join(kept, ", "));
   }
-  for (const std::string& kept : gpu.kept_unwanted) {
-    text += fmt::format("  stays   {} although it is not wanted\n", kept);
+  for (const std::string& unwanted : gpu.kept_unwanted) {
+    text += fmt::format("  stays   {} although it is not wanted\n", unwanted);
   }
   for (std::size_t i = 0; i < gpu.steps.size(); ++i) {
     text += fmt::format("  {:>2}. {}\n", i + 1, step_text(gpu.steps[i]));
@@ -149,7 +154,7 @@ std::string step_text(const gpu::Step& step) {
 }
 
 Json transition_document(const gpu::Transition& transition) {
-  Json document{{"complete", transition.is_complete()}, {"different", !transition.is_empty()}};
+  Json document{{"complete", transition.is_complete()}, {"different", is_different(transition)}};
   const gpu::GpuTransition* last = slowest(transition);
   document["seconds"] = last == nullptr ? Json(0.0) : Json(last->estimate.to_seconds());
   document["seconds_evidence"] =
@@ -168,11 +173,17 @@ std::string transition_text(const gpu::Transition& transition) {
   }
   if (transition.gpus.size() > 1 && transition.step_count() > 0) {
     const gpu::GpuTransition* last = slowest(transition);
-    text += fmt::format("all GPUs: {} steps, about {} side by side\n",
-                        transition.step_count(),
+    text += fmt::format("all GPUs: {}, about {} side by side\n",
+                        steps_text(transition.step_count()),
                         seconds_text(last->estimate, last->estimate_evidence));
   }
   return text;
+}
+
+bool is_different(const gpu::Transition& transition) {
+  return std::ranges::any_of(transition.gpus, [](const gpu::GpuTransition& gpu) {
+    return !gpu.steps.empty() || !gpu.is_exact();
+  });
 }
 
 std::string undone_summary(const gpu::Transition& transition) {
@@ -190,12 +201,12 @@ std::string undone_summary(const gpu::Transition& transition) {
   if (first == nullptr) {
     return "";
   }
-  return fmt::format("{} undone on GPU {}: {}: {}",
-                     count == 1 ? "one part of the goal stays"
-                                : fmt::format("{} parts of the goal stay", count),
-                     joined_with_and(gpus),
-                     first->wanted,
-                     first->reason);
+  return fmt::format(
+      "{} undone on GPU {}: {}: {}",
+      count == 1 ? "one part of the goal stays" : fmt::format("{} parts of the goal stay", count),
+      joined_with_and(gpus),
+      first->wanted,
+      first->reason);
 }
 
 }  // namespace septule::app

@@ -15,6 +15,8 @@ nlohmann::ordered_json transition_document(const gpu::Transition& transition);
 std::string transition_text(const gpu::Transition& transition);
 /// "destroy GPU instance 1g.5gb@5 (id 12)"
 std::string step_text(const gpu::Step& step);
+/// Whether the state differs from the goal anywhere, also in ways that nothing can be done about.
+bool is_different(const gpu::Transition& transition);
 /// One line on what cannot be done now; empty if everything can.
 std::string undone_summary(const gpu::Transition& transition);
 

@@ -119,9 +119,15 @@ std::vector<std::string> Catalogue::keys() const {
 
 Result<const Geometry*> Catalogue::find(std::string_view name) const {
   const std::string wanted = lower_case(trimmed(name));
+  // "H100" is the full name of one board but would be read as a family: short names must be
+  // unambiguous.
+  const auto begins_with_wanted = [&](const Geometry& geometry) {
+    return lower_case(geometry.key()).starts_with(wanted + "-");
+  };
+  const bool is_family = std::ranges::count_if(geometries_, begins_with_wanted) > 1;
   const auto matches_board = [&](const std::string& board) {
     const std::string lower = lower_case(board);
-    return wanted == lower || "nvidia " + wanted == lower;
+    return wanted == lower || (!is_family && "nvidia " + wanted == lower);
   };
   for (const Geometry& geometry : geometries_) {
     if (wanted == lower_case(geometry.key()) ||

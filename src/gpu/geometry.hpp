@@ -109,8 +109,9 @@ class Catalogue {
 
   std::span<const Geometry> geometries() const { return geometries_; }
   /// The model for a key ("A100-40GB"), board name ("NVIDIA A100-SXM4-40GB", with or without
-  /// "NVIDIA", any letter case) or PCI id ("0x20B0", "20b0", "10de:20b0", "0x20B010DE").
-  /// Fails with kNotFound, listing the nearest keys and how to see all.
+  /// "NVIDIA" unless the rest begins several keys ("H100"), any letter case) or PCI id ("0x20B0",
+  /// "20b0", "10de:20b0", "0x20B010DE"). Fails with kNotFound, listing the nearest keys and how to
+  /// see all.
   Result<const Geometry*> find(std::string_view name) const;
   std::vector<std::string> keys() const;
 

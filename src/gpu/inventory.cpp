@@ -80,7 +80,7 @@ Partition ObservedGpu::partition() const {
 
 std::string observed_text(const ObservedGpu& gpu, const ObservedInstance& instance) {
   SEPTULE_CHECK(gpu.geometry != nullptr, "an observed GPU has a geometry");
-  const std::string place = placed_text(*gpu.geometry, instance.placed);
+  std::string place = placed_text(*gpu.geometry, instance.placed);
   const std::vector<std::string> holders = instance.holders();
   const std::string by = fmt::format("{}", fmt::join(holders, ", "));
   switch (instance.effective_hold()) {

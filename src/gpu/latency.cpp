@@ -97,10 +97,11 @@ class LatencyReader {
     for (const auto& [size_text, value] : found->items()) {
       const auto size = parse_integer(size_text);
       if (!size.has_value() || *size < 1 || *size > kSlicesMax) {
-        return wrong(field + "." + quoted_for_message(size_text),
+        return wrong(fmt::format("{}.{}", field, quoted_for_message(size_text)),
                      fmt::format("must be named by compute slices, 1 to {}", kSlicesMax));
       }
-      SEPTULE_TRY(const Duration duration, read_milliseconds(value, field + "." + size_text));
+      SEPTULE_TRY(const Duration duration,
+                  read_milliseconds(value, fmt::format("{}.{}", field, size_text)));
       sizes.emplace(static_cast<int>(*size), duration);
     }
     return sizes;

@@ -199,9 +199,11 @@ class GpuPlanner {
     };
     const Placement place = placement_of(geometry_, wanted.placed);
     if (blame([&](const PlacedProfile& held) { return overlaps(held, wanted.placed); },
-              fmt::format("some of its memory slices ({}-{}) are taken",
-                          place.start.value(),
-                          place.end().value() - 1))) {
+              place.size == MemorySlices(1)
+                  ? fmt::format("its memory slice {} is taken", place.start.value())
+                  : fmt::format("some of its memory slices {}-{} are taken",
+                                place.start.value(),
+                                place.end().value() - 1))) {
       return goal;
     }
     const Layout reached = layout_of(result_.reached);
@@ -322,6 +324,7 @@ class GpuPlanner {
   /// As for GPU instances: what is wanted stays, what is held stays, what is missing is made where
   /// there is room, and what is idle goes unless something undone is all it makes room for.
   GpuInstance recut_idle(const ObservedInstance& instance, const GpuInstance& goal) {
+    SEPTULE_CHECK(instance.compute_instances.has_value(), "its compute instances are listed");
     GpuInstance after{.placed = goal.placed, .compute_instances = {}};
     std::vector<const ObservedComputeInstance*> held_unwanted;
     std::vector<const ObservedComputeInstance*> idle_unwanted;

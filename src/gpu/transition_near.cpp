@@ -147,8 +147,8 @@ class NearSearch {
     assignment.partition.instances.resize(layout.size());
     for (std::size_t place = 0; place < layout.size(); ++place) {
       assignment.partition.instances[place].placed = layout[place];
-      if (request_at[place].has_value() &&
-          !settle(request_.instances[*request_at[place]], place, assignment)) {
+      const std::optional<std::size_t> given = request_at[place];
+      if (given.has_value() && !settle(request_.instances[*given], place, assignment)) {
         return std::nullopt;
       }
     }
@@ -239,6 +239,7 @@ class NearSearch {
           next[used] = column;
         }
       }
+      SEPTULE_CHECK(least.has_value(), "a set that is not full leaves a column");
       rest[used] = *least;
     }
     std::vector<std::size_t> chosen;

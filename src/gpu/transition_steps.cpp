@@ -1,7 +1,6 @@
 #include "gpu/transition_steps.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.hpp"
 
@@ -26,7 +25,7 @@ void StepList::destroy(const ObservedInstance& instance) {
   }
   Step gone = step(StepKind::kDestroyGpuInstance, instance.placed);
   gone.gpu_instance_id = instance.id;
-  gpu_destroys_.push_back(std::move(gone));
+  gpu_destroys_.push_back(gone);
 }
 
 void StepList::destroy_compute(const ObservedInstance& instance,
@@ -37,7 +36,7 @@ void StepList::destroy_compute(const ObservedInstance& instance,
   gone.gpu_instance_id = instance.id;
   gone.compute_instance = inside.instance;
   gone.compute_instance_id = inside.id;
-  compute_destroys_.push_back(std::move(gone));
+  compute_destroys_.push_back(gone);
 }
 
 void StepList::destroy_every_compute(const ObservedInstance& instance) {
@@ -46,7 +45,7 @@ void StepList::destroy_every_compute(const ObservedInstance& instance) {
   gone.gpu_instance_id = instance.id;
   gone.is_every_compute_instance = true;
   gone.estimate_evidence = Evidence::kInferred;  // how many there are is not known
-  compute_destroys_.push_back(std::move(gone));
+  compute_destroys_.push_back(gone);
 }
 
 void StepList::create(const PlacedProfile& placed) {
@@ -59,7 +58,7 @@ void StepList::create_compute(const PlacedProfile& placed,
   Step made = step(StepKind::kCreateComputeInstance, placed);
   made.gpu_instance_id = id;
   made.compute_instance = wanted;
-  compute_creates_.push_back(std::move(made));
+  compute_creates_.push_back(made);
 }
 
 void StepList::move_into(GpuTransition& transition) {
@@ -69,10 +68,10 @@ void StepList::move_into(GpuTransition& transition) {
                                   &gpu_creates_,
                                   &compute_creates_,
                                   &mode_last_}) {
-    for (Step& next : *part) {
+    for (const Step& next : *part) {
       transition.estimate += next.estimate;
       transition.estimate_evidence = std::max(transition.estimate_evidence, next.estimate_evidence);
-      transition.steps.push_back(std::move(next));
+      transition.steps.push_back(next);
     }
     part->clear();
   }

@@ -1,9 +1,9 @@
 #include "interop/csv_reader.hpp"
 
-#include <csv.h>
 #include <string_view>
 #include <utility>
 
+#include <csv.h>
 #include <fmt/format.h>
 
 #include "base/text.hpp"

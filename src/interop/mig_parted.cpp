@@ -90,7 +90,7 @@ class ConfigReader {
           fmt::format("is {}; expected all or a list of GPU indices", described(node)));
       return;
     }
-    entry.devices.emplace();
+    std::vector<GpuIndex>& devices = entry.devices.emplace();
     for (const DataNode& item : node.items) {
       if (item.kind != DataNode::Kind::kInteger || item.integer < 0 || item.integer >= kGpusMax) {
         add(item.line,
@@ -101,11 +101,11 @@ class ConfigReader {
         continue;
       }
       const GpuIndex index(static_cast<int>(item.integer));
-      if (std::ranges::find(*entry.devices, index) != entry.devices->end()) {
+      if (std::ranges::find(devices, index) != devices.end()) {
         add(item.line, "devices", fmt::format("GPU {} is named twice", index.value()));
         continue;
       }
-      entry.devices->push_back(index);
+      devices.push_back(index);
     }
   }
 
@@ -114,17 +114,17 @@ class ConfigReader {
       add(node.line, "device-filter", fmt::format("has more than {} items", kFilterMax));
       return;
     }
-    entry.filter_pci_ids.emplace();
+    std::vector<std::string>& pci_ids = entry.filter_pci_ids.emplace();
     if (node.kind != DataNode::Kind::kList) {
-      read_filter_item(node, entry);
+      read_filter_item(node, pci_ids);
       return;
     }
     for (const DataNode& item : node.items) {
-      read_filter_item(item, entry);
+      read_filter_item(item, pci_ids);
     }
   }
 
-  void read_filter_item(const DataNode& item, MigPartedEntry& entry) {
+  void read_filter_item(const DataNode& item, std::vector<std::string>& pci_ids) {
     // An unquoted 0x20B010DE is a text here; a plain number would be a lost "0x".
     const std::optional<std::string> id =
         item.kind == DataNode::Kind::kString ? gpu::parse_pci_device_id(item.text) : std::nullopt;
@@ -135,7 +135,7 @@ class ConfigReader {
                       described(item)));
       return;
     }
-    entry.filter_pci_ids->push_back(*id);
+    pci_ids.push_back(*id);
   }
 
   void read_enabled(const DataNode& node, MigPartedEntry& entry) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.hpp"
 #include "interop/input_text.hpp"
 #include "interop/nvidia_smi_script.hpp"
 
@@ -21,6 +22,12 @@ bool is_same_instance(const Step& a, const Step& b) {
   return a.gpu == b.gpu && a.placed == b.placed;
 }
 
+/// The compute instance that a compute-instance step is about.
+const gpu::ComputeInstance& compute_of(const Step& step) {
+  SEPTULE_CHECK(step.compute_instance.has_value(), "a compute-instance step names its instance");
+  return *step.compute_instance;
+}
+
 /// For a step that creates a GPU instance: the only compute instance created in it, if that fills
 /// it. Then -C does both, also where the compute profile's id cannot be told from its size.
 std::optional<std::size_t> full_compute_step(const std::vector<Step>& steps, std::size_t at) {
@@ -30,8 +37,7 @@ std::optional<std::size_t> full_compute_step(const std::vector<Step>& steps, std
         !is_same_instance(steps[i], steps[at])) {
       continue;
     }
-    if (found ||
-        !gpu::is_full(*steps[i].geometry, steps[i].placed.profile, *steps[i].compute_instance)) {
+    if (found || !gpu::is_full(*steps[i].geometry, steps[i].placed.profile, compute_of(steps[i]))) {
       return std::nullopt;
     }
     found = i;
@@ -41,7 +47,7 @@ std::optional<std::size_t> full_compute_step(const std::vector<Step>& steps, std
 
 /// nvidia-smi's id of a compute instance's profile.
 int compute_profile_id(const Step& step) {
-  const ComputeSlices size = step.compute_instance->placement.size;
+  const ComputeSlices size = compute_of(step).placement.size;
   for (const gpu::ComputeInstanceProfile& known :
        step.geometry->compute_profiles(step.placed.profile)) {
     if (known.slices == size) {
@@ -64,7 +70,7 @@ std::string compute_id_or_placeholder(const Step& step) {
   if (step.compute_instance_id) {
     return fmt::format("{}", step.compute_instance_id->value());
   }
-  const gpu::ComputePlacement& place = step.compute_instance->placement;
+  const gpu::ComputePlacement& place = compute_of(step).placement;
   return fmt::format("'<id of {}c@{}>'", place.size.value(), place.start.value());
 }
 
@@ -104,7 +110,7 @@ SmiCommand command_of(const Step& step, std::size_t index, bool with_compute) {
                                  gpu,
                                  id_or_placeholder(step),
                                  compute_profile_id(step),
-                                 step.compute_instance->placement.start.value());
+                                 compute_of(step).placement.start.value());
       command.has_placeholder = !step.gpu_instance_id;
       break;
   }
@@ -160,13 +166,13 @@ std::string script_call(const gpu::GpuTransition& gpu, const SmiCommand& command
           "destroy_ci {} {} {} {}",
           where,
           known,
-          step.compute_instance->placement.start.value(),
+          compute_of(step).placement.start.value(),
           step.compute_instance_id ? fmt::format("{}", step.compute_instance_id->value()) : "-");
     case StepKind::kCreateComputeInstance:
       return fmt::format("create_ci {} {} {} {}",
                          where,
                          known,
-                         step.compute_instance->placement.start.value(),
+                         compute_of(step).placement.start.value(),
                          compute_profile_id(step));
     case StepKind::kEnableMig:
     case StepKind::kDisableMig:

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
-
-#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "interop/data_builder.hpp"

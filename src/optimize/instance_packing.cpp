@@ -147,10 +147,10 @@ class AnswerWriter {
   AnswerWriter(const gpu::Inventory& inventory, const PackingSearchSpace& space)
       : inventory_(inventory), space_(space), next_member_(space.kinds.size(), 0) {}
 
-  InstancePacking write(const Solved& solved) {
+  InstancePacking write(const Model& model, const PatternCounts& counts) {
     std::map<std::size_t, const GpuOption*> option_of_gpu;
     for (std::size_t group = 0; group < space_.classes.size(); ++group) {
-      assign_class(solved, group, option_of_gpu);
+      assign_class(model.options[group], counts[group], group, option_of_gpu);
     }
     for (const auto& [gpu, option] : option_of_gpu) {
       write_gpu(gpu, *option);
@@ -164,20 +164,20 @@ class AnswerWriter {
   }
 
  private:
-  void assign_class(const Solved& solved,
+  void assign_class(const std::vector<const GpuOption*>& options,
+                    const std::vector<int>& counts,
                     std::size_t group,
                     std::map<std::size_t, const GpuOption*>& option_of_gpu) const {
-    const std::vector<int>& counts = (*solved.outcome.counts)[group];
     std::vector<std::size_t> order(counts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto load = [&](std::size_t i) { return solved.model.options[group][i]->load(); };
+    const auto load = [&](std::size_t i) { return options[i]->load(); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return load(a) > load(b);
     });
     std::size_t gpu = 0;
     for (const std::size_t i : order) {
       for (int copy = 0; copy < counts[i]; ++copy) {
-        option_of_gpu[space_.classes[group].gpus[gpu]] = solved.model.options[group][i];
+        option_of_gpu[space_.classes[group].gpus[gpu]] = options[i];
         ++gpu;
       }
     }
@@ -304,7 +304,8 @@ Result<InstancePacking> pack_instances(const gpu::Inventory& inventory,
     }
     return packing_failure(inventory, space, problem);
   }
-  InstancePacking answer = AnswerWriter(inventory, space).write(solved);
+  InstancePacking answer =
+      AnswerWriter(inventory, space).write(solved.model, *solved.outcome.counts);
   answer.certificate = certificate_of(solved, problem.policy);
   answer.certificate.work_units = budget.units_spent() - units_before;
   return answer;

@@ -161,9 +161,10 @@ Error packing_failure(const gpu::Inventory& inventory,
     reason = limiting_slices(inventory, space, problem.idle_rule);
   }
   if (reason.empty()) {
-    reason =
-        "each kind alone and the slices in total would suffice, but no arrangement of "
-        "placements holds all of them";
+    reason = geometries_of(inventory).size() == 1
+                 ? "each kind alone and the slices in total would suffice, but no arrangement of "
+                   "placements holds all of them"
+                 : "each kind alone would fit, but no arrangement holds all of them together";
   }
   return Error{ErrorCode::kBlocked,
                fmt::format("cannot place {} instance{} on {} GPU{} ({}): {}{}{}",

@@ -144,11 +144,11 @@ Result<RequestList> read_request(std::span<const gpu::Geometry* const> geometrie
   RequestList list;
   for (const std::string_view piece : pieces) {
     std::vector<std::pair<const gpu::Geometry*, gpu::LayoutRequest>> readings;
-    std::optional<Error> first_error;
+    std::vector<Error> refusals;
     for (const gpu::Geometry* geometry : geometries) {
       Result<gpu::LayoutRequest> reading = gpu::parse_layout_request(*geometry, piece);
       if (!reading) {
-        first_error = first_error ? first_error : reading.error();
+        refusals.push_back(reading.error());
         continue;
       }
       for (const std::string& note : reading->notes) {
@@ -159,7 +159,7 @@ Result<RequestList> read_request(std::span<const gpu::Geometry* const> geometrie
       readings.emplace_back(geometry, std::move(reading).value());
     }
     if (readings.empty()) {
-      return *std::move(first_error);
+      return refusals.front();
     }
     SEPTULE_TRY(std::vector<RequestedInstances> items, join_readings(readings, piece));
     list.items.insert(list.items.end(), items.begin(), items.end());

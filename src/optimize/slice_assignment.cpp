@@ -46,6 +46,8 @@ struct Incumbent {
 /// One call of SliceAssigner::solve. Keeps all its scratch memory in itself (on the stack).
 class SliceSolver {
  public:
+  // values_ is filled by fill_values() as far as it is read; clearing it would cost more than that.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   SliceSolver(const AssignmentGraph& graph, const SpeedMatrix& jobs, ObjectiveKind objective)
       : graph_(graph), jobs_(jobs), objective_(objective), job_count_(jobs.job_count()) {
     // The mean is worked with as a sum, so costs count once per job.

@@ -231,7 +231,8 @@ class KeptSetMaker {
       }
       AssignmentNode node;
       node.edges_begin = static_cast<std::uint32_t>(set.edges.size());
-      for (std::uint16_t profile = 0; profile < graph_.profiles.size(); ++profile) {
+      for (std::size_t p = 0; p < graph_.profiles.size(); ++p) {
+        const auto profile = static_cast<std::uint16_t>(p);
         Multiset next = key.second;
         next.insert(std::ranges::upper_bound(next, profile), profile);
         if (const auto to = node_of.find(next); to != node_of.end()) {

@@ -55,7 +55,10 @@ struct AdditivePair {
   static constexpr bool is_possible(const Key& key) { return key.minus_cost > kPossibleMin; }
 };
 
+/// `value` >= 0 in units, half up. Unlike llround it is no library call, of which the hot path
+/// would make dozens; for the figures allowed (at most 1e15) the two are equal.
 inline std::int64_t to_units(double value) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   return static_cast<std::int64_t>((value * kUnitsPerOne) + 0.5);
 }
 

@@ -30,13 +30,15 @@ class PlanChecker {
     }
     check_objective();
     check_frozen();
-    std::ranges::stable_sort(found_, {}, &PlanViolation::kind);
     return std::move(found_);
   }
 
  private:
   void report(PlanViolationKind kind, std::string message) {
-    found_.push_back({.kind = kind, .message = std::move(message)});
+    // By kind, in order of discovery within one. (std::stable_sort draws a deprecation warning from
+    // clang with this standard library.)
+    const auto at = std::ranges::upper_bound(found_, kind, {}, &PlanViolation::kind);
+    found_.insert(at, {.kind = kind, .message = std::move(message)});
   }
 
   const gpu::GpuInstance& instance_of(const JobSlot& slot) const {
@@ -183,7 +185,7 @@ class PlanChecker {
   }
 
   void check_objective() {
-    if (!plan_.is_feasible) {
+    if (!plan_.is_feasible || !plan_.objective_value.has_value()) {
       return;
     }
     const double stated = *plan_.objective_value;

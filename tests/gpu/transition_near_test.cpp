@@ -20,6 +20,7 @@ using test::compute;
 using test::draw;
 using test::draw_hold;
 using test::geometry_of;
+using test::kStride;
 using test::legal_layouts;
 using test::observed;
 using test::observed_gpu;
@@ -232,7 +233,8 @@ TEST(TransitionNear_Exhaustive, EveryA100StateAndRequest_IsAsCheapAsBruteForce) 
   }
   ASSERT_EQ(by_request.size(), 38U);
   std::mt19937 rng(7);
-  for (const Layout& now : layouts) {
+  for (std::size_t i = 0; i < layouts.size(); i += kStride) {
+    const Layout& now = layouts[i];
     ObservedGpu gpu = observed_gpu(geometry, {});
     for (const PlacedProfile& one : now) {
       gpu.instances.push_back(observed(geometry, one, draw_hold(rng, 40)));
@@ -263,9 +265,13 @@ TEST(TransitionNear_Sampled, RequestsWithPlacesAndComputeInstances_AreAsCheapAsB
   std::ranges::copy_if(
       layouts, std::back_inserter(small), [](const Layout& layout) { return layout.size() <= 4; });
   std::mt19937 rng(8);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 1500 / kStride; ++i) {
     ObservedGpu gpu = observed_gpu(geometry, {});
-    for (const PlacedProfile& one : layouts[draw(rng, layouts.size())]) {
+    // Half of the requests are for what is there, so that re-cuts are frequent.
+    const bool is_same = draw(rng, 2) == 0;
+    const Layout& asked = small[draw(rng, small.size())];
+    const Layout& now = is_same ? asked : layouts[draw(rng, layouts.size())];
+    for (const PlacedProfile& one : now) {
       ObservedInstance instance = observed(geometry, one, draw_hold(rng, 20));
       std::vector<std::vector<ComputeInstance>> sets;
       for_each_compute_layout(
@@ -279,7 +285,7 @@ TEST(TransitionNear_Sampled, RequestsWithPlacesAndComputeInstances_AreAsCheapAsB
       gpu.instances.push_back(instance);
     }
     LayoutRequest request;
-    for (const PlacedProfile& one : small[draw(rng, small.size())]) {
+    for (const PlacedProfile& one : asked) {
       InstanceRequest wanted = request_for(one.profile);
       if (draw(rng, 3) == 0) {
         wanted.start = one.start;
@@ -335,6 +341,18 @@ TEST(TransitionNear_Rules, KeptInstance_KeepsItsComputeInstancesUnlessAskedOther
   EXPECT_EQ(text_for("3g.20gb"), "3g.20gb@4");
   cut.compute_instances.reset();
   EXPECT_EQ(text_for("3g.20gb"), "3g.20gb@4");
+}
+
+TEST(TransitionNear_Rules, BusyComputeInstance_PushesComputeInstancesBesideIt) {
+  // Aim: 2c goes to 2 because a busy 1c stands at 0.
+  const Geometry& geometry = geometry_of("A100-40GB");
+  ObservedInstance cut = observed(geometry, placed(geometry, "4g.20gb", 0));
+  cut.compute_instances = {observed(compute(0, 1), Hold::kBusy, "job 1")};
+  const auto request = parse_layout_request(geometry, "4g.20gb[2c]");
+  ASSERT_TRUE(request.has_value());
+  const auto found = place_near(observed_gpu(geometry, {cut}), *request);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(partition_text(geometry, *found), "4g.20gb@0[2c@2]");
 }
 
 TEST(TransitionNear_Errors, ImpossibleRequests_SayWhy) {

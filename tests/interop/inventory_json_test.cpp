@@ -36,8 +36,9 @@ TEST(InventoryJson, FullNode_IsRead) {
   const auto node = read(R"({"schema": "septule-inventory/1", "node": "n1", "gpus": [
     {"index": 3, "model": "0x20B7", "mig_enabled": false},
     {"index": 0, "model": "NVIDIA A100-SXM4-40GB", "uuid": "GPU-1", "instances": [
-      {"profile": "3g.20gb", "start": 4, "id": 2, "hold": "busy", "holder": "job 17", "movable": true,
-       "compute_instances": [{"slices": 2, "start": 1, "id": 1},
+      {"profile": "3g.20gb", "start": 4, "id": 2, "hold": "busy",
+       "holder": "job 17", "movable": true,
+       "compute_instances": [{"slices": 1, "start": 2, "id": 1},
                              {"slices": 1, "start": 0, "id": 0, "hold": "busy", "holder": "x"}]},
       {"profile": "1g.5gb", "start": 0, "hold": "foreign"}]}]})");
   ASSERT_TRUE(node) << node.error().message;

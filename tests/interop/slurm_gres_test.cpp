@@ -62,8 +62,10 @@ TEST(SlurmGres, KnownIds_GiveExactLines) {
   // Devices per compute instance; a GPU with MIG off is a plain GPU.
   const auto gres = slurm_gres_of_inventory(inventory_of(
       R"({"index":0,"model":"A100-40GB","instances":[
-           {"profile":"3g.20gb","start":0,"id":2,"compute_instances":[{"slices":3,"start":0,"id":0}]},
-           {"profile":"3g.20gb","start":4,"id":1,"compute_instances":[
+           {"profile":"3g.20gb","start":0,"id":2,
+            "compute_instances":[{"slices":3,"start":0,"id":0}]},
+           {"profile":"3g.20gb","start":4,"id":1,
+            "compute_instances":[
              {"slices":1,"start":0,"id":0},{"slices":1,"start":1,"id":1}]}]},
          {"index":1,"model":"A100-40GB","mig_enabled":false})"));
   ASSERT_TRUE(gres) << gres.error().message;
@@ -86,7 +88,8 @@ TEST(SlurmGres, UnknownIds_AreRefusedNotGuessed) {
   // An id cannot be derived from a placement.
   const auto no_id = slurm_gres_of_inventory(inventory_of(
       R"({"index":0,"model":"A100-40GB","instances":[
-           {"profile":"3g.20gb","start":0,"compute_instances":[{"slices":3,"start":0,"id":0}]}]})"));
+           {"profile":"3g.20gb","start":0,
+            "compute_instances":[{"slices":3,"start":0,"id":0}]}]})"));
   ASSERT_FALSE(no_id);
   EXPECT_THAT(no_id.error().message, HasSubstr("has no known id"));
   const auto not_listed = slurm_gres_of_inventory(inventory_of(
@@ -95,7 +98,8 @@ TEST(SlurmGres, UnknownIds_AreRefusedNotGuessed) {
   EXPECT_THAT(not_listed.error().message, HasSubstr("are not listed"));
   const auto too_high = slurm_gres_of_inventory(inventory_of(
       R"({"index":0,"model":"A100-40GB","instances":[
-           {"profile":"3g.20gb","start":0,"id":15,"compute_instances":[{"slices":3,"start":0,"id":0}]}]})"));
+           {"profile":"3g.20gb","start":0,"id":15,
+            "compute_instances":[{"slices":3,"start":0,"id":0}]}]})"));
   ASSERT_FALSE(too_high);
   EXPECT_THAT(too_high.error().message, HasSubstr("ids 15/0"));
 }

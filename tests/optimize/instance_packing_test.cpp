@@ -383,6 +383,45 @@ TEST(InstancePacking, TooManyOfOneKind_NamesDemandCapacityAndHolder) {
   EXPECT_THAT(packing.error().message, HasSubstr("job 17"));
 }
 
+TEST(InstancePacking, EmptyRequest_NeedsNothing) {
+  // Aim: asking for nothing is answered with nothing under every policy.
+  const gpu::Inventory node = fresh_node(geometry("A30-24GB"), 2);
+  for (const PackingPolicy policy : kPolicies) {
+    const auto packing = pack(node, "empty", policy);
+    ASSERT_TRUE(packing.has_value());
+    EXPECT_TRUE(packing->packed.empty());
+    EXPECT_TRUE(packing->desired.empty());
+  }
+}
+
+TEST(InstancePacking, NoGpus_IsInvalidInput) {
+  // Aim: an empty node is told apart from a full one.
+  WorkBudget budget(kPackingUnitsMax);
+  const auto packing = pack_instances({}, {}, budget);
+  ASSERT_FALSE(packing.has_value());
+  EXPECT_EQ(packing.error().code, ErrorCode::kInvalidInput);
+}
+
+TEST(InstancePacking, NoBudget_SaysSo) {
+  // Aim: without work units the answer is "not known", never "impossible".
+  const gpu::Inventory node = fresh_node(geometry("A100-40GB"), 2);
+  WorkBudget budget(0);
+  const auto packing = pack_instances(node, {request_on(node, "3x3g.20gb"), {}}, budget);
+  ASSERT_FALSE(packing.has_value());
+  EXPECT_EQ(packing.error().code, ErrorCode::kTimedOut);
+}
+
+TEST(InstancePacking, TextOnMixedNode_IsReadPerModel) {
+  // Aim: "2g" is 2g.10gb on A100 and 2g.12gb on A30; a name of one model goes there only.
+  gpu::Inventory node;
+  node.gpus = {gpu_with(geometry("A30-24GB"), 0), gpu_with(geometry("A100-40GB"), 1)};
+  const auto packing = pack(node, "3g.20gb,3x2g,smallest");
+  ASSERT_TRUE(packing.has_value()) << packing.error().message;
+  EXPECT_EQ(packing->packed.front().gpu, GpuIndex(1));
+  EXPECT_EQ(packing->packed.size(), 5U);
+  EXPECT_FALSE(read_request(geometries_of(node), "9g.90gb").has_value());
+}
+
 TEST(InstancePacking, MigOff_IsNotUsedAndSaid) {
   // Aim: a GPU with MIG off is no place, and the message says so.
   gpu::Inventory node = fresh_node(geometry("A100-40GB"), 1);

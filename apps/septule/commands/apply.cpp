@@ -130,10 +130,11 @@ Command apply_command() {
                            index_option(),
                            output_option(),
                            verbose_option()},
-               .examples = {{"septule apply --dry-run node.json 3g.20gb,2g.10gb,2g.10gb --index 0",
-                             "numbered steps and commands for one GPU"},
-                            {"septule apply --dry-run node.json 3g,3g --export shell > recut.sh",
-                             "a script that checks every step"}},
+               .examples =
+                   {{"septule apply --dry-run node.json 3g.20gb,2g.10gb,2g.10gb --index 2",
+                     "numbered steps and commands for one GPU"},
+                    {"septule apply --dry-run node.json 3g,3g --index 2 --export shell > recut.sh",
+                     "a script that checks every step"}},
                .exit_codes = {0, 1, 2, 3, 4, 5}},
           .run = run_apply};
 }

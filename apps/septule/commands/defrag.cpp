@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string place_text(const gpu::Inventory& inventory, GpuIndex index,
+std::string place_text(const gpu::Inventory& inventory,
+                       GpuIndex index,
                        const gpu::PlacedProfile& placed) {
   return gpu::placed_text(*find_gpu(inventory, index)->geometry, placed);
 }
@@ -81,21 +82,24 @@ std::string defrag_text(const gpu::Inventory& inventory,
   }
   std::vector<std::string> targets;
   for (const optimize::PackedInstance& one : answer.targets) {
-    targets.push_back(fmt::format("{} on GPU {}", place_text(inventory, one.gpu, one.instance.placed),
-                                  one.gpu.value()));
+    targets.push_back(fmt::format(
+        "{} on GPU {}", place_text(inventory, one.gpu, one.instance.placed), one.gpu.value()));
   }
   const std::size_t count = answer.moves.size();
   text += fmt::format("{} for {} ({})\n",
-                      count == 0 ? "no move is needed" : count == 1 ? "one move makes room"
-                                                       : fmt::format("{} moves make room", count),
+                      count == 0   ? "no move is needed"
+                      : count == 1 ? "one move makes room"
+                                   : fmt::format("{} moves make room", count),
                       joined_with_and(targets),
                       answer.certificate.is_optimal ? "proven least" : "not proven least");
   for (const optimize::DestroyedInstance& one : answer.destroyed) {
     text += fmt::format("  destroy idle {} on GPU {}\n", one.text, one.gpu.value());
   }
   for (const optimize::InstanceMove& move : answer.moves) {
-    text += fmt::format("  {}{}\n", move.text,
-                        move.needs_stop_first ? " (stop it first: its new place is not free yet)" : "");
+    text +=
+        fmt::format("  {}{}\n",
+                    move.text,
+                    move.needs_stop_first ? " (stop it first: its new place is not free yet)" : "");
   }
   text += "before\n" + drawing_text(inventory, touched);
   return text + "after\n" + drawing_text(after_moves(inventory, answer), touched);
@@ -109,7 +113,8 @@ Result<int> run_defrag(const Invocation& invocation, Context& context) {
   if (invocation.is_given("REQUEST")) {
     const auto geometries = optimize::geometries_of(inventory);
     if (geometries.empty()) {
-      return Error{ErrorCode::kNotFound, "no profile table has been published for any of these GPUs"};
+      return Error{ErrorCode::kNotFound,
+                   "no profile table has been published for any of these GPUs"};
     }
     SEPTULE_TRY(const optimize::RequestList request,
                 optimize::read_request(geometries, invocation.text("REQUEST")));
@@ -127,9 +132,8 @@ Result<int> run_defrag(const Invocation& invocation, Context& context) {
                   "a defragmented GPU passes the independent partition checker");
   }
   SEPTULE_TRY_STATUS(
-      context.output.emit(defrag_document(inventory, found.answer, found.refused), [&] {
-        return defrag_text(inventory, found.answer, found.refused);
-      }));
+      context.output.emit(defrag_document(inventory, found.answer, found.refused),
+                          [&] { return defrag_text(inventory, found.answer, found.refused); }));
   return 0;
 }
 
@@ -155,23 +159,28 @@ Json moves_document(const optimize::Defragmentation& answer) {
 Command defrag_command() {
   OptionRecord state = state_option();
   state.is_required = true;
-  return {.record =
-              {.path = {"defrag"},
-               .summary = "find the least moves that make a request fit",
-               .description =
-                   {"Only instances marked movable are moved; their jobs stop and start again at the "
-                    "new place, on the same GPU or another of the same model. Idle instances may be "
-                    "destroyed; foreign ones stay. The number of moves is proven least (if not, the "
-                    "answer says so).",
-                    "Without REQUEST: for the largest profile that fits nowhere yet but can be made to."},
-               .arguments = {{.name = "REQUEST", .text = "Profiles separated by commas, as in plan."}},
-               .options = {state, gpu_option("GPU model for pasted nvidia-smi output."),
-                           output_option(), verbose_option()},
-               .examples = {{"septule defrag 3g.20gb --state node.json", "room for one 3g"},
-                            {"septule defrag --state node.json -o json",
-                             "room for the largest profile possible"}},
-               .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
-          .run = run_defrag};
+  return {
+      .record =
+          {.path = {"defrag"},
+           .summary = "find the least moves that make a request fit",
+           .description =
+               {"Only instances marked movable are moved; their jobs stop and start again at the "
+                "new place, on the same GPU or another of the same model. Idle instances may be "
+                "destroyed; foreign ones stay. The number of moves is proven least (if not, the "
+                "answer says so).",
+                "Without REQUEST: for the largest profile that fits nowhere yet but can be made "
+                "to; if "
+                "there is none, the largest that fits."},
+           .arguments = {{.name = "REQUEST", .text = "Profiles separated by commas, as in plan."}},
+           .options = {state,
+                       gpu_option("GPU model for pasted nvidia-smi output."),
+                       output_option(),
+                       verbose_option()},
+           .examples = {{"septule defrag 3g.20gb --state node.json", "room for one 3g"},
+                        {"septule defrag --state node.json -o json",
+                         "room for the largest profile possible"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
+      .run = run_defrag};
 }
 
 }  // namespace septule::app

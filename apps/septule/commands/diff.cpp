@@ -20,7 +20,7 @@ Result<int> run_diff(const Invocation& invocation, Context& context) {
   document.update(transition_document(transition));
   SEPTULE_TRY_STATUS(context.output.emit(document, [&] { return transition_text(transition); }));
   if (invocation.is_given("check")) {
-    return transition.is_empty() ? 0 : 1;
+    return is_different(transition) ? 1 : 0;
   }
   if (!transition.is_complete()) {
     return Error{ErrorCode::kBlocked, undone_summary(transition)};
@@ -51,7 +51,7 @@ Command diff_command() {
                              verbose_option()},
                  .examples = {{"septule diff --gpu A100-40GB 7g.40gb 3g.20gb,3g.20gb",
                                "between two layouts"},
-                              {"septule diff node.json config.yaml --config all-balanced --check",
+                              {"septule diff node.json config.yaml --config mixed --check",
                                "has this node drifted from its configuration?"}},
                  .exit_codes = {0, 1, 2, 3, 4, 5}},
       .run = run_diff};

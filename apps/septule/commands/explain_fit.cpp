@@ -1,4 +1,8 @@
 // septule explain fit REQUEST --state FILE: does it fit, why not, what would help?
+#include <set>
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -46,9 +50,8 @@ Json gpu_fit_document(const gpu::Inventory& inventory,
 }
 
 Json freeing_document(const optimize::FreeingSet& set) {
-  return {{"gpu", set.gpu.value()},
-          {"end", set.names},
-          {"destroy_idle", destroyed_document(set.idle)}};
+  return {
+      {"gpu", set.gpu.value()}, {"end", set.names}, {"destroy_idle", destroyed_document(set.idle)}};
 }
 
 Json fit_document(const gpu::Inventory& inventory,
@@ -86,21 +89,22 @@ std::string help_text(const optimize::FitExplanation& fit) {
     }
     text += fmt::format("  destroy idle {} (disturbs nobody)\n", joined_with_and(names));
   }
-  if (fit.moves) {
-    text += fmt::format("  {} ({})\n",
-                        fit.moves->moves.size() == 1 ? "one move"
-                                                     : fmt::format("{} moves", fit.moves->moves.size()),
-                        fit.moves->certificate.is_optimal ? "the least possible" : "not proven least");
+  if (fit.moves && !fit.moves->moves.empty()) {
+    text +=
+        fmt::format("  {} ({})\n",
+                    fit.moves->moves.size() == 1 ? "one move"
+                                                 : fmt::format("{} moves", fit.moves->moves.size()),
+                    fit.moves->certificate.is_optimal ? "the least possible" : "not proven least");
     for (const optimize::InstanceMove& move : fit.moves->moves) {
       text += fmt::format("    {}\n", move.text);
     }
-  } else if (!fit.moves_refused.empty()) {
+  } else if (!fit.moves && !fit.moves_refused.empty()) {
     text += fmt::format("  moving does not help: {}\n", fit.moves_refused);
   }
   for (const optimize::FreeingSet& set : fit.freeing) {
     text += fmt::format("  the end of {} on GPU {}\n", joined_with_and(set.names), set.gpu.value());
   }
-  if (fit.freeing.empty() && fit.is_freeing_complete) {
+  if (fit.freeing.empty() && fit.is_freeing_complete && !fit.idle_enough) {
     text += "  no job's end on a single GPU frees it\n";
   }
   return text;
@@ -119,21 +123,30 @@ std::string fit_text(const gpu::Inventory& inventory,
   if (fit.is_fitting) {
     text += "fits\n";
     for (const optimize::PackedInstance& one : fit.recommended) {
-      text += fmt::format("  {}: GPU {}, {} ({})\n", request.items[one.item].name(), one.gpu.value(),
+      text += fmt::format("  {}: GPU {}, {} ({})\n",
+                          request.items[one.item].name(),
+                          one.gpu.value(),
                           gpu::instance_text(*find_gpu(inventory, one.gpu)->geometry, one.instance),
                           action_name(one));
     }
     return text;
   }
   text += fmt::format("does not fit: {}\n", fit.reason);
+  std::set<std::pair<int, std::string>> told;  // the same profile asked for twice is told once
   for (const optimize::GpuFit& gpu : fit.gpus) {
-    if (gpu.limit == optimize::FitLimit::kNone) {
-      text += fmt::format("  GPU {}, {}: fits on its own\n", gpu.gpu.value(),
-                          request.items[gpu.item].name());
+    if (!told.emplace(gpu.gpu.value(), request.items[gpu.item].name()).second) {
       continue;
     }
-    text += fmt::format("  GPU {}, {}: {}: {}\n", gpu.gpu.value(), request.items[gpu.item].name(),
-                        optimize::fit_limit_name(gpu.limit), gpu.reason);
+    if (gpu.limit == optimize::FitLimit::kNone) {
+      text += fmt::format(
+          "  GPU {}, {}: fits on its own\n", gpu.gpu.value(), request.items[gpu.item].name());
+      continue;
+    }
+    text += fmt::format("  GPU {}, {}: {}: {}\n",
+                        gpu.gpu.value(),
+                        request.items[gpu.item].name(),
+                        optimize::fit_limit_name(gpu.limit),
+                        gpu.reason);
     for (const optimize::BlockedPlacement& one : gpu.blocked) {
       text += fmt::format("    {}\n", one.text);
     }
@@ -156,9 +169,8 @@ Result<int> run_explain_fit(const Invocation& invocation, Context& context) {
   WorkBudget budget(kExplainUnitsMax);
   SEPTULE_TRY(const optimize::FitExplanation fit,
               optimize::explain_fit(inventory, request, budget));
-  SEPTULE_TRY_STATUS(context.output.emit(fit_document(inventory, request, fit), [&] {
-    return fit_text(inventory, request, fit);
-  }));
+  SEPTULE_TRY_STATUS(context.output.emit(fit_document(inventory, request, fit),
+                                         [&] { return fit_text(inventory, request, fit); }));
   return fit.is_fitting ? 0 : 5;
 }
 
@@ -167,25 +179,28 @@ Result<int> run_explain_fit(const Invocation& invocation, Context& context) {
 Command explain_fit_command() {
   OptionRecord state = state_option();
   state.is_required = true;
-  return {.record =
-              {.path = {"explain", "fit"},
-               .summary = "say whether a request fits a node, why not, and what would help",
-               .description =
-                   {"Gives for each GPU the places where the request fits, or the limit that stops it: "
-                    "capacity (not enough free slices), fragmentation (enough, but every placement is "
-                    "partly taken, with the blockers named) or budget (engines, maxima).",
-                    "If it does not fit: idle instances whose destruction is enough, the least number "
-                    "of moves, and the jobs whose end frees it. Exit 5 then."},
-               .arguments = {{.name = "REQUEST",
-                              .text = "Profiles separated by commas, as in plan.",
-                              .is_required = true}},
-               .options = {state, gpu_option("GPU model for pasted nvidia-smi output."),
-                           output_option(), verbose_option()},
-               .examples = {{"septule explain fit 3g.20gb --state node.json", "why not?"},
-                            {"nvidia-smi mig -lgi | septule explain fit 2g --state - --gpu A100-40GB",
-                             "from the driver's listing"}},
-               .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
-          .run = run_explain_fit};
+  return {
+      .record =
+          {.path = {"explain", "fit"},
+           .summary = "say whether a request fits a node, why not, and what would help",
+           .description =
+               {"Gives for each GPU the places where the request fits, or the limit that stops it: "
+                "capacity (not enough free slices), fragmentation (enough, but every placement is "
+                "partly taken, with the blockers named) or budget (engines, maxima).",
+                "If it does not fit: idle instances whose destruction is enough, the least number "
+                "of moves, and the jobs whose end frees it. Exit 5 then."},
+           .arguments = {{.name = "REQUEST",
+                          .text = "Profiles separated by commas, as in plan.",
+                          .is_required = true}},
+           .options = {state,
+                       gpu_option("GPU model for pasted nvidia-smi output."),
+                       output_option(),
+                       verbose_option()},
+           .examples = {{"septule explain fit 3g.20gb --state node.json", "why not?"},
+                        {"nvidia-smi mig -lgi | septule explain fit 2g --state - --gpu A100-40GB",
+                         "from the driver's listing"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
+      .run = run_explain_fit};
 }
 
 }  // namespace septule::app

@@ -66,9 +66,9 @@ std::string facts_text(const gpu::Geometry& geometry) {
                       figure_text(budget[1], ""),
                       figure_text(budget[2], ""),
                       figure_text(budget[3], ""));
-  text += fmt::format("driver      {} or later; MIG mode change {} a GPU reset, {} a reboot\n",
-                      facts.min_driver.empty() ? "N/A" : facts.min_driver,
-                      facts.toggle_needs_reset ? "needs" : "needs no",
+  text += fmt::format("driver      {}; MIG mode change needs {} GPU reset, {} a reboot\n",
+                      facts.min_driver.empty() ? "N/A" : facts.min_driver + " or later",
+                      facts.toggle_needs_reset ? "a" : "no",
                       facts.mode_survives_reboot ? "survives" : "does not survive");
   text += fmt::format("evidence    {}\n", gpu::evidence_name(facts.evidence));
   return text;

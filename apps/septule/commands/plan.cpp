@@ -33,7 +33,8 @@ Result<gpu::Inventory> load_node(const Invocation& invocation, const Context& co
   SEPTULE_TRY(const auto node, parse_node(context.catalogue, text));
   if (!is_single_model(text)) {
     if (invocation.is_given("gpus")) {
-      return Error{ErrorCode::kUsage, "--gpu already says how many GPUs there are; leave --gpus out"};
+      return Error{ErrorCode::kUsage,
+                   "--gpu already says how many GPUs there are; leave --gpus out"};
     }
     return empty_inventory(node);
   }
@@ -80,8 +81,10 @@ std::string packing_text(const gpu::Inventory& inventory,
   report::Table table({{"REQUEST"}, {"GPU", report::Align::kRight}, {"INSTANCE"}, {"ACTION"}});
   for (const optimize::PackedInstance& one : packing.packed) {
     const gpu::ObservedGpu* gpu = find_gpu(inventory, one.gpu);
-    table.add_row({problem.request.items[one.item].name(), std::to_string(one.gpu.value()),
-                   gpu::instance_text(*gpu->geometry, one.instance), std::string(action_name(one))});
+    table.add_row({problem.request.items[one.item].name(),
+                   std::to_string(one.gpu.value()),
+                   gpu::instance_text(*gpu->geometry, one.instance),
+                   std::string(action_name(one))});
   }
   std::string text = table.text();
   for (const optimize::DestroyedInstance& one : packing.destroyed) {
@@ -98,7 +101,14 @@ std::string packing_text(const gpu::Inventory& inventory,
 
 Result<int> run_plan_instances(const Invocation& invocation, Context& context) {
   if (!invocation.is_given("INSTANCES")) {
-    return Error{ErrorCode::kUsage, "what is to be placed? Give INSTANCES (3g.20gb,1g.5gb) or --jobs FILE"};
+    return Error{ErrorCode::kUsage,
+                 "what is to be placed? Give INSTANCES (3g.20gb,1g.5gb) or --jobs FILE"};
+  }
+  for (const char* name :
+       {"objective", "profiles", "without-4g-3g", "index", "change-cost", "move-cost"}) {
+    if (invocation.is_given(name)) {
+      return Error{ErrorCode::kUsage, fmt::format("--{} goes only with --jobs", name)};
+    }
   }
   SEPTULE_TRY(const gpu::Inventory inventory, load_node(invocation, context));
   const auto geometries = optimize::geometries_of(inventory);
@@ -138,65 +148,96 @@ Result<int> run_plan(const Invocation& invocation, Context& context) {
 }
 
 std::vector<OptionRecord> plan_options() {
-  return {gpu_option("Fresh GPUs: a model, or a node such as \"8 x A100-40GB\"."),
-          {.name = "gpus", .short_name = 'n', .value = "N",
-           .text = "How many fresh GPUs there are at most, if --gpu names one model.",
-           .default_text = "64", .min = 1, .max = 64},
-          state_option(),
-          {.name = "policy", .short_name = 'p', .value = "POLICY",
-           .text = "How instances are spread over GPUs: pack (fewest GPUs), spread (even load), "
-                   "same-gpu, distinct-gpu.",
-           .default_text = "pack", .choices = {"pack", "spread", "same-gpu", "distinct-gpu"}},
-          {.name = "keep-idle", .text = "Do not destroy idle instances to make room."},
-          {.name = "jobs", .short_name = 'j', .value = "FILE",
-           .text = "Plan one GPU for the jobs of this CSV table (name, optional memory_gib and weight, "
-                   "speeds s7,s4,s3,s2,s1 or by profile; 0 = does not fit); - for standard input.",
-           .completion = CompletionKind::kFile},
-          {.name = "objective", .value = "GOAL",
-           .text = "With --jobs: what is best.",
-           .default_text = "sum", .choices = {"sum", "mean-slowdown", "weighted", "max-min"}},
-          {.name = "profiles", .value = "SET",
-           .text = "With --jobs: which profiles may be cut: plain (one per size), double (and "
-                   "double-memory), all (and +me, +gfx ...).",
-           .default_text = "plain", .choices = {"plain", "double", "all"}},
-          {.name = "without-4g-3g",
-           .text = "With --jobs: never a 4g beside a 3g, which drivers before R510 refuse."},
-          index_option(),
-          {.name = "change-cost", .value = "COST",
-           .text = "With --jobs and --state: what one instance created or destroyed costs.",
-           .unit = "units of the objective", .default_text = "0", .min = 0, .max = 1000},
-          {.name = "move-cost", .value = "COST",
-           .text = "With --jobs and --state: what moving a running job costs.",
-           .unit = "units of the objective", .default_text = "0", .min = 0, .max = 1000},
-          output_option(), verbose_option()};
+  return {
+      gpu_option("Fresh GPUs: a model, or a node such as \"8 x A100-40GB\"."),
+      {.name = "gpus",
+       .short_name = 'n',
+       .value = "N",
+       .text = "How many fresh GPUs there are at most, if --gpu names one model.",
+       .default_text = "64",
+       .min = 1,
+       .max = 64},
+      state_option(),
+      {.name = "policy",
+       .short_name = 'p',
+       .value = "POLICY",
+       .text = "How instances are spread over GPUs: pack (fewest GPUs), spread (even load), "
+               "same-gpu, distinct-gpu.",
+       .default_text = "pack",
+       .choices = {"pack", "spread", "same-gpu", "distinct-gpu"}},
+      {.name = "keep-idle", .text = "Do not destroy idle instances to make room."},
+      {.name = "jobs",
+       .short_name = 'j',
+       .value = "FILE",
+       .text = "Plan one GPU for the jobs of this CSV table (name, optional memory_gib and weight, "
+               "speeds s7,s4,s3,s2,s1 or by profile; 0 = does not fit); - for standard input.",
+       .completion = CompletionKind::kFile},
+      {.name = "objective",
+       .value = "GOAL",
+       .text = "With --jobs: what is best.",
+       .default_text = "sum",
+       .choices = {"sum", "mean-slowdown", "weighted", "max-min"}},
+      {.name = "profiles",
+       .value = "SET",
+       .text = "With --jobs: which profiles may be cut: plain (one per size), double (and "
+               "double-memory), all (and +me, +gfx ...).",
+       .default_text = "plain",
+       .choices = {"plain", "double", "all"}},
+      {.name = "without-4g-3g",
+       .text = "With --jobs: never a 4g beside a 3g, which drivers before R510 refuse."},
+      {.name = "index",
+       .short_name = 'i',
+       .value = "N",
+       .text = "With --jobs: plan the GPU of this index.",
+       .min = 0,
+       .max = 63},
+      {.name = "change-cost",
+       .value = "COST",
+       .text = "With --jobs and --state: what one instance created or destroyed costs.",
+       .unit = "units of the objective",
+       .default_text = "0",
+       .min = 0,
+       .max = 1000},
+      {.name = "move-cost",
+       .value = "COST",
+       .text = "With --jobs and --state: what moving a running job costs.",
+       .unit = "units of the objective",
+       .default_text = "0",
+       .min = 0,
+       .max = 1000},
+      output_option(),
+      verbose_option()};
 }
 
 }  // namespace
 
 Command plan_command() {
-  return {.record =
-              {.path = {"plan"},
-               .summary = "find the best layout for instances or for jobs",
-               .description =
-                   {"INSTANCES are packed onto the fewest fresh GPUs (--gpu), or onto the current state "
-                    "of a node (--state) touching as little as possible: fewest idle instances "
-                    "destroyed, then fewest GPUs opened, then fewest instances created. Busy and "
-                    "foreign instances are never touched. The answer says whether it is proven optimal.",
-                    "With --jobs the layout and assignment of one GPU that are best for the jobs' "
-                    "measured speeds are found exactly; every job gets an instance or the answer is "
-                    "\"not feasible\" (exit 5). With --state, busy instances stay (an instance whose "
-                    "holder is one of the jobs stays with its job, unless marked movable).",
-                    "The JSON form holds the resulting state under \"after\", which diff and apply "
-                    "take as their goal."},
-               .arguments = {{.name = "INSTANCES",
-                              .text = "Profiles separated by commas: 3g.20gb,2 x 1g.5gb."}},
-               .options = plan_options(),
-               .examples = {{"septule plan --gpu A100-40GB 3g.20gb,3g.20gb,2g.10gb",
-                             "how few GPUs hold these instances?"},
-                            {"septule plan --gpu A100-40GB --jobs jobs.csv -o json",
-                             "the best layout for seven jobs or fewer"}},
-               .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
-          .run = run_plan};
+  return {
+      .record =
+          {.path = {"plan"},
+           .summary = "find the best layout for instances or for jobs",
+           .description =
+               {"INSTANCES are packed onto the fewest fresh GPUs (--gpu), or onto the current "
+                "state "
+                "of a node (--state) touching as little as possible: fewest idle instances "
+                "destroyed, then fewest GPUs opened, then fewest instances created. Busy and "
+                "foreign instances are never touched. The answer says whether it is proven "
+                "optimal.",
+                "With --jobs the layout and assignment of one GPU that are best for the jobs' "
+                "measured speeds are found exactly; every job gets an instance or the answer is "
+                "\"not feasible\" (exit 5). With --state, busy instances stay (an instance whose "
+                "holder is one of the jobs stays with its job, unless marked movable).",
+                "The JSON form holds the resulting state under \"after\", which diff and apply "
+                "take as their goal."},
+           .arguments = {{.name = "INSTANCES",
+                          .text = "Profiles separated by commas: 3g.20gb,2 x 1g.5gb."}},
+           .options = plan_options(),
+           .examples = {{"septule plan --gpu A100-40GB 3g.20gb,3g.20gb,2g.10gb",
+                         "how few GPUs hold these instances?"},
+                        {"septule plan --gpu A100-40GB --jobs jobs.csv -o json",
+                         "the best layout for seven jobs or fewer"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
+      .run = run_plan};
 }
 
 }  // namespace septule::app

@@ -47,7 +47,7 @@ Json violations_of(const gpu::Geometry& geometry,
     }
   }
   if (list.empty()) {
-    list.push_back(request_violation("does_not_fit", placing.message));
+    list.push_back(request_violation("does-not-fit", placing.message));
   }
   return list;
 }
@@ -214,7 +214,7 @@ Result<int> validate_config_file(const std::string& text,
   for (const interop::MigPartedConfig* config : chosen) {
     const interop::ResolvedMigParted resolved = interop::resolve_mig_parted(*config, node);
     for (const std::string& note : resolved.notes) {
-      say_note(fmt::format("{}: {}", resolved.name, note));
+      say_note(note);
     }
     document["configs"].push_back(config_document(resolved));
     people += config_text(resolved, name);
@@ -230,12 +230,14 @@ Result<int> validate_config_file(const std::string& text,
   return 0;
 }
 
-Result<int> validate_inventory(const std::string& path,
+Result<int> validate_inventory(const std::string& text,
+                               const std::string& path,
                                const Invocation& invocation,
                                Context& context) {
   // Reading an inventory judges every GPU; an illegal one is the reader's error.
-  SEPTULE_TRY(const gpu::Inventory inventory, load_inventory(path, invocation, context));
-  Json document{{"schema", "septule-validate/1"}, {"source", path}, {"legal", true}};
+  SEPTULE_TRY(const gpu::Inventory inventory, inventory_of_text(text, path, invocation, context));
+  Json document{
+      {"schema", "septule-validate/1"}, {"source", source_name_of(path)}, {"legal", true}};
   document["gpus"] = Json::array();
   std::string people;
   for (const gpu::ObservedGpu& gpu : inventory.gpus) {
@@ -258,18 +260,11 @@ Result<int> run_validate(const Invocation& invocation, Context& context) {
   if (!is_meant_as_file(value)) {
     return validate_layout(value, invocation, context);
   }
-  if (value == "-") {
-    SEPTULE_TRY(const std::string text, read_input(value));
-    if (kind_of_file(text) != FileKind::kMigParted) {
-      return Error{ErrorCode::kUsage, "only a mig-parted file is read from standard input here"};
-    }
-    return validate_config_file(text, "standard input", invocation, context);
-  }
   SEPTULE_TRY(const std::string text, read_input(value));
   if (kind_of_file(text) == FileKind::kMigParted) {
-    return validate_config_file(text, value, invocation, context);
+    return validate_config_file(text, source_name_of(value), invocation, context);
   }
-  return validate_inventory(value, invocation, context);
+  return validate_inventory(text, value, invocation, context);
 }
 
 }  // namespace
