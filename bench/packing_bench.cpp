@@ -15,9 +15,9 @@ namespace septule::optimize {
 namespace {
 
 const gpu::Geometry& a100() {
-  static const gpu::Catalogue kCatalogue = gpu::load_builtin_catalogue();
-  static const gpu::Geometry* const kModel = *kCatalogue.find("A100-40GB");
-  return *kModel;
+  static const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
+  static const gpu::Geometry* const model = *catalogue.find("A100-40GB");
+  return *model;
 }
 
 gpu::Inventory fresh_node(int gpus) {

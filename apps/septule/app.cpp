@@ -113,6 +113,11 @@ std::vector<OptionRecord> transition_arguments() {
        .completion = CompletionKind::kFile}};
 }
 
+gpu::ProfileSet profile_set_option(const Invocation& invocation) {
+  return checked_value(gpu::parse_profile_set(invocation.text("profiles")),
+                       "the choices of --profiles are the profile sets");
+}
+
 int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kFailed:

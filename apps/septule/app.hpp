@@ -73,6 +73,9 @@ OptionRecord index_option();
 /// FROM and TO of diff and apply.
 std::vector<OptionRecord> transition_arguments();
 
+/// The value of --profiles.
+gpu::ProfileSet profile_set_option(const Invocation& invocation);
+
 int exit_code_of(ErrorCode code);
 
 /// The version of the program, "0.1.0".

@@ -3,10 +3,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -24,8 +24,8 @@ struct Closer {
 using File = std::unique_ptr<std::FILE, Closer>;
 
 std::string error_text() {
-  return std::strerror(errno);
-}  // NOLINT(concurrency-mt-unsafe): one thread
+  return std::error_code(errno, std::generic_category()).message();
+}
 
 Error not_found(const std::string& path) {
   std::error_code ignored;
@@ -49,7 +49,8 @@ Error not_found(const std::string& path) {
 Result<std::string> read_stream(std::FILE* file, const std::string& name) {
   std::string text;
   std::array<char, 1U << 16U> buffer{};
-  while (true) {
+  bool is_at_end = false;
+  while (!is_at_end) {
     const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
     text.append(buffer.data(), count);
     if (text.size() > kInputBytesMax) {
@@ -57,9 +58,7 @@ Result<std::string> read_stream(std::FILE* file, const std::string& name) {
           ErrorCode::kInvalidInput,
           fmt::format("{}: is larger than {} bytes, the limit for an input", name, kInputBytesMax)};
     }
-    if (count < buffer.size()) {
-      break;
-    }
+    is_at_end = count < buffer.size() || std::feof(file) != 0 || std::ferror(file) != 0;
   }
   if (std::ferror(file) != 0) {
     return Error{ErrorCode::kFailed, fmt::format("{}: cannot be read: {}", name, error_text())};

@@ -348,14 +348,14 @@ gpu::Inventory inventory_after(const gpu::Inventory& before,
           continue;
         }
       }
+      const std::vector<gpu::ObservedComputeInstance> compute_before =
+          observed.compute_instances.value_or(std::vector<gpu::ObservedComputeInstance>());
       std::vector<gpu::ObservedComputeInstance> compute;
       for (const gpu::ComputeInstance& instance : wanted.compute_instances) {
         gpu::ObservedComputeInstance part{.instance = instance};
-        if (is_kept && same->compute_instances) {
-          const auto old = std::ranges::find(
-              *same->compute_instances, instance, &gpu::ObservedComputeInstance::instance);
-          part = old == same->compute_instances->end() ? part : *old;
-        }
+        const auto old =
+            std::ranges::find(compute_before, instance, &gpu::ObservedComputeInstance::instance);
+        part = old == compute_before.end() ? part : *old;
         compute.push_back(std::move(part));
       }
       observed.compute_instances = std::move(compute);

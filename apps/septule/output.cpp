@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ Status Output::print(std::string_view text) {
     is_reader_gone_ = errno == EPIPE;
     return Error{ErrorCode::kFailed,
                  fmt::format("cannot write to standard output: {}",
-                             std::strerror(errno))};  // NOLINT(concurrency-mt-unsafe): one thread
+                             std::error_code(errno, std::generic_category())
+                                 .message())};  // NOLINT(concurrency-mt-unsafe): one thread
   }
   return Status();
 }

@@ -148,7 +148,7 @@ std::string plan_text(const plan::Plan& plan,
       fmt::format("best layout of {} ({} {:.6f}, {}): {}\n",
                   geometry.key(),
                   plan::objective_name(plan.objective),
-                  *plan.objective_value,
+                  plan.objective_value.value_or(0),
                   plan.proof == plan::Proof::kOptimal ? "proven optimal" : "not proven",
                   gpu::partition_text(geometry, gpu.partition));
   if (plan.change_cost > 0) {
@@ -202,7 +202,7 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
   for (const std::string& note : table.notes) {
     say_note(note);
   }
-  const gpu::ProfileSet set = *gpu::parse_profile_set(invocation.text("profiles"));
+  const gpu::ProfileSet set = profile_set_option(invocation);
   const std::vector<optimize::CurrentInstance> current = current_instances(*target.gpu, table.jobs);
   const double change_cost = invocation.number("change-cost");
   const optimize::AssignOptions options{
@@ -210,7 +210,8 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
       .profiles = set,
       .rule = invocation.is_given("without-4g-3g") ? optimize::LayoutRule::kForbidFourPlusThree
                                                    : optimize::LayoutRule::kEveryLayout,
-      .objective = *plan::parse_objective(invocation.text("objective")),
+      .objective = checked_value(plan::parse_objective(invocation.text("objective")),
+                                 "the choices are the objectives"),
       .current = current,
       .costs = {
           .create = change_cost, .destroy = change_cost, .move = invocation.number("move-cost")}};

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace septule {
 
@@ -20,3 +22,14 @@ namespace septule {
       ::septule::check_failed(#condition, what_should_hold, __FILE__, __LINE__); \
     }                                                                            \
   } while (false)
+
+namespace septule {
+
+/// The value of an optional that cannot be empty here; an empty one is a programmer error.
+template <class T>
+T checked_value(std::optional<T> value, std::string_view what_should_hold) {
+  SEPTULE_CHECK(value.has_value(), what_should_hold);
+  return *std::move(value);
+}
+
+}  // namespace septule

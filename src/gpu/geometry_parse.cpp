@@ -366,8 +366,8 @@ class GeometryReader {
     if (!reader.has_failed()) {
       check_whole(reader, geometry);
     }
-    if (reader.error()) {
-      return *reader.error();
+    if (const std::optional<Error>& error = reader.error()) {
+      return *error;
     }
     return geometry;
   }

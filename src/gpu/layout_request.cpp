@@ -102,11 +102,10 @@ Result<NamedProfile> resolve_name(const Geometry& geometry,
   NamedProfile named;
   named.compute = take_compute(rest);
   std::optional<ProfileIndex> index = geometry.find_profile(rest);
-  if (index && geometry.profile(*index).name != parse_profile_name(rest)->gpu_instance_name) {
-    std::string note = fmt::format("{} is {} on {}",
-                                   parse_profile_name(rest)->gpu_instance_name,
-                                   geometry.profile(*index).name,
-                                   geometry.key());
+  const std::optional<ProfileNameParts> parts = parse_profile_name(rest);
+  if (index && parts && geometry.profile(*index).name != parts->gpu_instance_name) {
+    std::string note = fmt::format(
+        "{} is {} on {}", parts->gpu_instance_name, geometry.profile(*index).name, geometry.key());
     if (std::ranges::find(notes, note) == notes.end()) {
       notes.push_back(std::move(note));
     }
@@ -291,6 +290,7 @@ Result<std::vector<ComputeInstance>> compute_instances_of(const Geometry& geomet
 /// Adds "1c.3g.20gb" to the last GPU instance of its kind with room, or opens a new one.
 Status add_shared(const Geometry& geometry,
                   const ParsedItem& item,
+                  const InstanceRequest::ComputeRequest& shared,
                   std::vector<std::size_t>& open,
                   LayoutRequest& request) {
   for (const std::size_t i : open) {
@@ -298,14 +298,17 @@ Status add_shared(const Geometry& geometry,
     if (candidate.profile != item.request.profile || candidate.start != item.request.start) {
       continue;
     }
-    candidate.compute_instances->push_back(*item.shared);
-    if (compute_instances_of(geometry, candidate)) {
+    InstanceRequest fuller = candidate;
+    fuller.compute_instances =
+        candidate.compute_instances.value_or(std::vector<InstanceRequest::ComputeRequest>());
+    fuller.compute_instances->push_back(shared);
+    if (compute_instances_of(geometry, fuller)) {
+      candidate = std::move(fuller);
       return Status();
     }
-    candidate.compute_instances->pop_back();
   }
   InstanceRequest fresh = item.request;
-  fresh.compute_instances = std::vector{*item.shared};
+  fresh.compute_instances = std::vector{shared};
   if (const auto placed = compute_instances_of(geometry, fresh); !placed) {
     return placed.error();
   }
@@ -343,7 +346,7 @@ Result<LayoutRequest> parse_layout_request(const Geometry& geometry, std::string
     }
     for (int i = 0; i < parsed.count; ++i) {
       if (parsed.shared) {
-        SEPTULE_TRY_STATUS(add_shared(geometry, parsed, open, request));
+        SEPTULE_TRY_STATUS(add_shared(geometry, parsed, *parsed.shared, open, request));
       } else {
         request.instances.push_back(parsed.request);
       }

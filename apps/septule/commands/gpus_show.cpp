@@ -120,7 +120,7 @@ std::string layouts_text(const gpu::Geometry& geometry, gpu::ProfileSet set) {
       fmt::format("\nMaximal layouts, profile set {} ({}; {} legal layouts in all)\n",
                   gpu::profile_set_name(set),
                   layouts.size(),
-                  gpu::count_layouts(geometry, set)->legal);
+                  gpu::count_layouts(geometry, set).value_or(gpu::LayoutCounts()).legal);
   text += fmt::format("     {}\n", report::slice_ruler(geometry));
   const auto width = static_cast<std::size_t>(geometry.memory_slices().value()) * 5;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -205,7 +205,7 @@ std::string people_text(const gpu::Geometry& geometry, gpu::ProfileSet set, bool
 
 Result<int> run_gpus_show(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const gpu::Geometry* geometry, context.catalogue.find(invocation.text("MODEL")));
-  const gpu::ProfileSet set = *gpu::parse_profile_set(invocation.text("profiles"));
+  const gpu::ProfileSet set = profile_set_option(invocation);
   SEPTULE_TRY_STATUS(context.output.emit(gpu_document(*geometry, set), [&] {
     return people_text(*geometry, set, context.output.is_wide());
   }));

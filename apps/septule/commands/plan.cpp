@@ -117,7 +117,8 @@ Result<int> run_plan_instances(const Invocation& invocation, Context& context) {
   }
   optimize::PackingProblem problem;
   SEPTULE_TRY(problem.request, optimize::read_request(geometries, invocation.text("INSTANCES")));
-  problem.policy = *optimize::parse_packing_policy(invocation.text("policy"));
+  problem.policy = checked_value(optimize::parse_packing_policy(invocation.text("policy")),
+                                 "the choices are the policies");
   problem.idle_rule = invocation.is_given("keep-idle") ? optimize::IdleRule::kKeep
                                                        : optimize::IdleRule::kMayDestroy;
   for (const std::string& note : problem.request.notes) {
