@@ -46,6 +46,9 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
   const std::string name = source_name_of(path);
   switch (kind_of_file(text)) {
     case FileKind::kJson: {
+      if (invocation.is_given("gpu")) {
+        say_warning(fmt::format("--gpu is not used: {} names the model of each GPU", name));
+      }
       const std::string part = inventory_part(text);
       return interop::parse_inventory_json({part, name}, context.catalogue);
     }

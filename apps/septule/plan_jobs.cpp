@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "interop/job_table.hpp"
 #include "optimize/assign_slices.hpp"
 #include "plan/plan_checker.hpp"
@@ -87,6 +88,18 @@ std::vector<plan::FrozenInstance> frozen_instances(
     }
   }
   return frozen;
+}
+
+/// "; these stay: 1g.5gb@0 (job 17)": what narrows the choice on a GPU in use.
+std::string staying_text(const gpu::ObservedGpu& gpu,
+                         std::span<const optimize::CurrentInstance> current) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < current.size(); ++i) {
+    if (current[i].use != optimize::InstanceUse::kReusable) {
+      names.push_back(gpu::observed_text(gpu, gpu.instances[i]));
+    }
+  }
+  return names.empty() ? "" : fmt::format("; these stay: {}", joined_with_and(names));
 }
 
 Json job_documents(const plan::Plan& plan, std::span<const plan::JobSpeeds> jobs) {
@@ -215,7 +228,10 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
       .current = current,
       .costs = {
           .create = change_cost, .destroy = change_cost, .move = invocation.number("move-cost")}};
-  SEPTULE_TRY(const plan::Plan plan, optimize::assign_slices(geometry, table.jobs, options));
+  SEPTULE_TRY(plan::Plan plan, optimize::assign_slices(geometry, table.jobs, options));
+  if (!plan.is_feasible) {
+    plan.infeasible_reason += staying_text(*target.gpu, current);
+  }
   const auto violations = plan::check_plan(plan, table.jobs, frozen_instances(current));
   SEPTULE_CHECK(!plan.is_feasible || violations.empty(), "the plan passes the independent checker");
   for (const std::string& note : plan.notes) {

@@ -127,14 +127,17 @@ std::string step_text(const gpu::Step& step) {
   const auto name = [&] { return gpu::placed_text(*step.geometry, step.placed); };
   const std::string id =
       step.gpu_instance_id ? fmt::format(" (id {})", step.gpu_instance_id->value()) : "";
-  const auto compute = [&] {
+  const auto compute = [&]() -> std::string {
     if (step.is_every_compute_instance) {
-      return std::string("every compute instance");
+      return "every compute instance";
     }
-    return fmt::format(
-        "compute instance {}@{}",
-        gpu::compute_instance_name(*step.geometry, step.placed.profile, *step.compute_instance),
-        step.compute_instance->placement.start.value());
+    if (!step.compute_instance ||
+        gpu::is_full(*step.geometry, step.placed.profile, *step.compute_instance)) {
+      return "the full compute instance";
+    }
+    return fmt::format("compute instance {}c@{}",
+                       step.compute_instance->placement.size.value(),
+                       step.compute_instance->placement.start.value());
   };
   switch (step.kind) {
     case gpu::StepKind::kEnableMig:
@@ -148,7 +151,7 @@ std::string step_text(const gpu::Step& step) {
     case gpu::StepKind::kCreateGpuInstance:
       return fmt::format("create GPU instance {}", name());
     case gpu::StepKind::kCreateComputeInstance:
-      return fmt::format("create {} in {}{}", compute(), name(), id);
+      return fmt::format("create {} of {}{}", compute(), name(), id);
   }
   check_failed("step.kind", "a StepKind is one of the enumerators", __FILE__, __LINE__);
 }

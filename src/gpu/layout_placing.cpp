@@ -116,7 +116,7 @@ Error does_not_fit(const Geometry& geometry, const LayoutRequest& request) {
         "the slices would suffice, but no arrangement of placements holds all of "
         "them ({} can start only at {})",
         geometry.profile(largest->profile).name,
-        joined_with_and(starts));
+        fmt::join(starts, " or "));
   }
   return Error{ErrorCode::kBlocked,
                fmt::format("not possible on one {}: {}", geometry.key(), reason)};

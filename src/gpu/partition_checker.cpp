@@ -67,7 +67,7 @@ std::string range_text(std::string_view unit, std::int64_t first, std::int64_t l
   return fmt::format("{} slices {}-{}", unit, first, last);
 }
 
-/// "0, 2 and 4" for the starts of placements.
+/// "0 or 2 or 4" for the starts of placements.
 template <class Placements>
 std::string starts_text(const Placements& placements) {
   std::vector<std::string> starts;
@@ -75,7 +75,7 @@ std::string starts_text(const Placements& placements) {
   for (const auto& placement : placements) {
     starts.push_back(fmt::format("{}", placement.start.value()));
   }
-  return joined_with_and(starts);
+  return fmt::format("{}", fmt::join(starts, " or "));
 }
 
 /// Collects the violations of one partition, rule by rule.
@@ -177,11 +177,12 @@ class Judge {
       if (std::ranges::none_of(profile.placements, is_here)) {
         add(ViolationKind::kPlacement,
             {i},
-            fmt::format("{} is not a possible placement: on {} a {} can start at memory slice {}",
-                        name(i),
-                        geometry_.key(),
-                        profile.name,
-                        starts_text(profile.placements)));
+            fmt::format(
+                "{} is not a possible placement: on {} a {} can start only at memory slice {}",
+                name(i),
+                geometry_.key(),
+                profile.name,
+                starts_text(profile.placements)));
       }
     }
   }

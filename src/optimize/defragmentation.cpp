@@ -223,6 +223,21 @@ class AnswerWriter {
   Defragmentation answer_;
 };
 
+// Why the request would not fit even if nothing were on the GPUs; empty if it would.
+std::string limit_of_empty_node(const gpu::Inventory& inventory, const RequestList& request) {
+  gpu::Inventory empty = inventory;
+  for (gpu::ObservedGpu& gpu : empty.gpus) {
+    gpu.instances.clear();
+  }
+  const PackingProblem problem{request, PackingPolicy::kPack, IdleRule::kKeep};
+  WorkBudget budget(kPackingUnitsMax);
+  const auto packing = pack_instances(empty, problem, budget);
+  if (packing || packing.error().code != ErrorCode::kBlocked) {
+    return "";
+  }
+  return packing_limit(empty, search_space_of(empty, request, problem.idle_rule), problem);
+}
+
 // Who may not move and stands in every way; or that what must move has nowhere to go.
 Error cannot_fit(const gpu::Inventory& inventory, const RequestList& request) {
   std::vector<std::string> blocked;
@@ -250,7 +265,18 @@ Error cannot_fit(const gpu::Inventory& inventory, const RequestList& request) {
   blocked.resize(blocked.size() - left_out);
   std::string reason = "no GPU of the node can hold it";
   if (is_room_for_request) {
-    reason = "the movable instances in the way have nowhere to go";
+    reason = "there is no other place for what would have to move";
+  }
+  const bool has_movable = std::ranges::any_of(inventory.gpus, [](const gpu::ObservedGpu& gpu) {
+    return std::ranges::any_of(gpu.instances, can_move);
+  });
+  if (!has_movable) {
+    reason = "no busy instance is marked movable";
+    blocked.clear();
+  }
+  if (const std::string limit = limit_of_empty_node(inventory, request); !limit.empty()) {
+    reason = fmt::format("even with every GPU empty, {}", limit);
+    blocked.clear();
   }
   if (!blocked.empty()) {
     reason += fmt::format("; not movable: {}{}",

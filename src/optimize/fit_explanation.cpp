@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "optimize/packing_space.hpp"
 
 namespace septule::optimize {
 namespace {
@@ -140,8 +141,8 @@ Result<FitExplanation> explain_fit(const gpu::Inventory& inventory,
                                    const RequestList& request,
                                    WorkBudget& budget) {
   FitExplanation explanation;
-  auto packing =
-      pack_instances(inventory, {request, PackingPolicy::kPack, IdleRule::kKeep}, budget);
+  const PackingProblem problem{request, PackingPolicy::kPack, IdleRule::kKeep};
+  auto packing = pack_instances(inventory, problem, budget);
   if (!packing && packing.error().code != ErrorCode::kBlocked) {
     return packing.error();
   }
@@ -156,7 +157,8 @@ Result<FitExplanation> explain_fit(const gpu::Inventory& inventory,
     explanation.recommended = std::move(packing).value().packed;
     return explanation;
   }
-  explanation.reason = packing.error().message;
+  explanation.reason =
+      packing_limit(inventory, search_space_of(inventory, request, problem.idle_rule), problem);
   explain_help(inventory, request, budget, explanation);
   return explanation;
 }

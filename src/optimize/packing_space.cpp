@@ -65,11 +65,14 @@ std::string limiting_kind(const PackingSearchSpace& space) {
     }
     const RequestedInstances& request = space.kinds[kind].request;
     if (request.count > capacity) {
-      return fmt::format("{} x {} {} asked for, {} would fit even alone",
+      if (capacity == 0) {
+        return fmt::format("{} fits on no GPU", request.name());
+      }
+      return fmt::format("{} x {} are asked for, at most {} {}",
                          request.count,
                          request.name(),
-                         request.count == 1 ? "is" : "are",
-                         capacity == 0 ? "none" : fmt::format("at most {}", capacity));
+                         capacity,
+                         capacity == 1 ? "fits" : "fit");
     }
   }
   return "";
@@ -145,9 +148,9 @@ PackingSearchSpace search_space_of(const gpu::Inventory& inventory,
   return space;
 }
 
-Error packing_failure(const gpu::Inventory& inventory,
-                      const PackingSearchSpace& space,
-                      const PackingProblem& problem) {
+std::string packing_limit(const gpu::Inventory& inventory,
+                          const PackingSearchSpace& space,
+                          const PackingProblem& problem) {
   std::string reason = limiting_kind(space);
   if (reason.empty() && problem.policy == PackingPolicy::kDistinctGpu &&
       space.demand > space.usable_gpus) {
@@ -166,16 +169,21 @@ Error packing_failure(const gpu::Inventory& inventory,
                    "placements holds all of them"
                  : "each kind alone would fit, but no arrangement holds all of them together";
   }
+  return fmt::format("{}{}", reason, unusable_text(inventory));
+}
+
+Error packing_failure(const gpu::Inventory& inventory,
+                      const PackingSearchSpace& space,
+                      const PackingProblem& problem) {
+  const std::string policy =
+      problem.policy == PackingPolicy::kPack
+          ? ""
+          : fmt::format(" with policy {}", packing_policy_name(problem.policy));
   return Error{ErrorCode::kBlocked,
-               fmt::format("cannot place {} instance{} on {} GPU{} ({}): {}{}{}",
-                           space.demand,
-                           space.demand == 1 ? "" : "s",
-                           inventory.gpus.size(),
-                           inventory.gpus.size() == 1 ? "" : "s",
-                           packing_policy_name(problem.policy),
-                           reason,
-                           held_text(inventory),
-                           unusable_text(inventory))};
+               fmt::format("cannot be placed{}: {}{}",
+                           policy,
+                           packing_limit(inventory, space, problem),
+                           held_text(inventory))};
 }
 
 }  // namespace septule::optimize

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -30,8 +31,13 @@ PackingSearchSpace search_space_of(const gpu::Inventory& inventory,
                                    const RequestList& request,
                                    IdleRule idle_rule);
 
-/// Why nothing was possible, as one kBlocked sentence: the demand that is too high even alone, else
-/// slices in total, else the arrangement; and who holds the most room.
+/// Why nothing was possible: the demand that is too high even alone, else slices in total, else the
+/// arrangement; and GPUs that cannot be used at all.
+std::string packing_limit(const gpu::Inventory& inventory,
+                          const PackingSearchSpace& space,
+                          const PackingProblem& problem);
+
+/// The same as a kBlocked sentence that names who holds instances.
 Error packing_failure(const gpu::Inventory& inventory,
                       const PackingSearchSpace& space,
                       const PackingProblem& problem);

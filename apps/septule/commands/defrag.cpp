@@ -105,6 +105,17 @@ std::string defrag_text(const gpu::Inventory& inventory,
   return text + "after\n" + drawing_text(after_moves(inventory, answer), touched);
 }
 
+/// "Not possible" is an answer too: programs get a document, then the error follows.
+Error say_infeasible(const Error& error, Context& context) {
+  if (error.code != ErrorCode::kBlocked) {
+    return error;
+  }
+  const Json document{
+      {"schema", "septule-defrag/1"}, {"feasible", false}, {"reason", error.message}};
+  const Status printed = context.output.emit(document, [] { return std::string(); });
+  return printed ? error : printed.error();
+}
+
 Result<int> run_defrag(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const gpu::Inventory inventory,
               load_inventory(invocation.text("state"), invocation, context));
@@ -121,9 +132,17 @@ Result<int> run_defrag(const Invocation& invocation, Context& context) {
     for (const std::string& note : request.notes) {
       say_note(note);
     }
-    SEPTULE_TRY(found.answer, optimize::defragment(inventory, request, budget));
+    auto answer = optimize::defragment(inventory, request, budget);
+    if (!answer) {
+      return say_infeasible(answer.error(), context);
+    }
+    found.answer = *std::move(answer);
   } else {
-    SEPTULE_TRY(found, optimize::defragment_for_largest(inventory, budget));
+    auto largest = optimize::defragment_for_largest(inventory, budget);
+    if (!largest) {
+      return say_infeasible(largest.error(), context);
+    }
+    found = *std::move(largest);
   }
   for (const gpu::DesiredGpu& desired : found.answer.desired) {
     const gpu::ObservedGpu* gpu = find_gpu(inventory, desired.index);

@@ -139,7 +139,10 @@ std::string fit_text(const gpu::Inventory& inventory,
     }
     if (gpu.limit == optimize::FitLimit::kNone) {
       text += fmt::format(
-          "  GPU {}, {}: fits on its own\n", gpu.gpu.value(), request.items[gpu.item].name());
+          "  GPU {}, {}: {}\n",
+          gpu.gpu.value(),
+          request.items[gpu.item].name(),
+          request.items[gpu.item].count > 1 ? "one of them fits here" : "fits here on its own");
       continue;
     }
     text += fmt::format("  GPU {}, {}: {}: {}\n",

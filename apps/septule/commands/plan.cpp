@@ -95,7 +95,7 @@ std::string packing_text(const gpu::Inventory& inventory,
     touched.push_back(desired.index);
   }
   text += "\n" + drawing_text(inventory_after(inventory, packing.desired), touched);
-  text += fmt::format("{} of {} GPUs used; ", packing.gpus_used, inventory.gpus.size());
+  text += fmt::format("{} GPU{} used; ", packing.gpus_used, packing.gpus_used == 1 ? "" : "s");
   return text + certificate_text(packing.certificate);
 }
 
