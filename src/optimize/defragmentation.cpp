@@ -272,7 +272,6 @@ Error cannot_fit(const gpu::Inventory& inventory, const RequestList& request) {
   });
   if (!has_movable) {
     reason = "no busy instance is marked movable";
-    blocked.clear();
   }
   if (const std::string limit = limit_of_empty_node(inventory, request); !limit.empty()) {
     reason = fmt::format("even with every GPU empty, {}", limit);

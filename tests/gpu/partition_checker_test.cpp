@@ -260,9 +260,10 @@ TEST(PartitionChecker_Messages, TooManyComputeSlices_SaysBothFigures) {
                           ViolationKind::kComputeSlices,
                           ViolationKind::kProfileMaximum,
                           ViolationKind::kStreamingMultiprocessors));
-  EXPECT_EQ(found[0].message,
-            "4g.20gb@4 is not a possible placement: on A100-40GB a 4g.20gb can start at memory "
-            "slice 0");
+  EXPECT_EQ(
+      found[0].message,
+      "4g.20gb@4 is not a possible placement: on A100-40GB a 4g.20gb can start only at memory "
+      "slice 0");
   EXPECT_THAT(found[1].message, HasSubstr("A100-40GB has 7 compute slices; the layout needs 8"));
   EXPECT_THAT(found[2].message, HasSubstr("A100-40GB allows at most 1"));
   EXPECT_THAT(found[3].message, HasSubstr("112 needed, 98 there"));
