@@ -85,8 +85,8 @@ ProfileVariant variant_of(const Json& row) {
 
 void expect_profile(const Geometry& geometry, const GpuInstanceProfile& own, const Json& row) {
   SCOPED_TRACE(geometry.key() + " " + row.at("name").get<std::string>());
-  EXPECT_EQ(own.name, row.at("name"));
-  EXPECT_EQ(own.nvml_name, row.at("nvml"));
+  EXPECT_EQ(own.name, row.at("name").get<std::string>());
+  EXPECT_EQ(own.nvml_name, row.at("nvml").get<std::string>());
   EXPECT_EQ(own.nvml_id.value(), row.at("nvml_id").get<int>());
   EXPECT_EQ(own.smi_id.value(), row.at("smi_id").get<int>());
   EXPECT_EQ(own.slices.value(), row.at("slices").get<int>());
