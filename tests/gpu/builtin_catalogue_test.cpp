@@ -154,7 +154,7 @@ void expect_compute_profiles(const Geometry& geometry, const Json& table) {
 
 void expect_facts(const GpuFacts& own, const Json& gpu) {
   SCOPED_TRACE(own.key);
-  EXPECT_EQ(own.architecture, gpu.at("arch"));
+  EXPECT_EQ(own.architecture, gpu.at("arch").get<std::string>());
   EXPECT_EQ(own.chip, optional<std::string>(gpu.at("chip")).value_or(""));
   EXPECT_THAT(gpu.at("cc").get<std::string>(), testing::StartsWith(own.compute_capability));
   EXPECT_EQ(own.memory_gb, optional<int>(gpu.at("memory_gb")));
