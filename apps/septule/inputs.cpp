@@ -88,11 +88,21 @@ FileKind kind_of_file(std::string_view text) {
   return is_table && !is_config ? FileKind::kSmiListing : FileKind::kMigParted;
 }
 
+namespace {
+
+/// Where the sign of "8 x A100-40GB" stands; npos if the item is a name alone. "0x20B0" is a PCI
+/// id (whoever's), not no GPUs at all.
+std::size_t count_sign(std::string_view item) {
+  const std::size_t sign = item.find_first_of("x*");
+  const bool is_count = sign != std::string_view::npos && !trimmed(item).starts_with("0x") &&
+                        parse_integer(trimmed(item.substr(0, sign))).has_value();
+  return is_count ? sign : std::string_view::npos;
+}
+
+}  // namespace
+
 bool is_single_model(std::string_view text) {
-  const bool has_count =
-      parse_integer(trimmed(text.substr(0, text.find_first_of("x*")))).has_value();
-  return text.find(',') == std::string_view::npos &&
-         (!has_count || gpu::parse_pci_device_id(text).has_value());
+  return text.find(',') == std::string_view::npos && count_sign(text) == std::string_view::npos;
 }
 
 Result<std::vector<interop::NodeGpu>> parse_node(const gpu::Catalogue& catalogue,
@@ -101,15 +111,9 @@ Result<std::vector<interop::NodeGpu>> parse_node(const gpu::Catalogue& catalogue
   for (const std::string_view item : split_outside_brackets(text, ',')) {
     std::string_view name = item;
     std::int64_t count = 1;
-    const std::size_t sign = item.find_first_of("x*");
-    if (sign != std::string_view::npos) {
-      if (const auto number = parse_integer(trimmed(item.substr(0, sign)))) {
-        // "0x20B0" is a PCI id, not no GPUs at all.
-        if (!gpu::parse_pci_device_id(item)) {
-          count = *number;
-          name = trimmed(item.substr(sign + 1));
-        }
-      }
+    if (const std::size_t sign = count_sign(item); sign != std::string_view::npos) {
+      count = parse_integer(trimmed(item.substr(0, sign))).value_or(0);
+      name = trimmed(item.substr(sign + 1));
     }
     if (count < 1 || count > interop::kGpusMax) {
       return Error{ErrorCode::kUsage,
@@ -297,9 +301,6 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   SEPTULE_TRY(const std::vector<GpuIndex> indices, selected_gpus(invocation, from));
   if (!is_meant_as_file(value)) {
     return goal_from_text(value, from, indices);
-  }
-  if (value == "-" && invocation.text("FROM") == "-") {
-    return Error{ErrorCode::kUsage, "FROM and TO cannot both come from standard input"};
   }
   SEPTULE_TRY(const std::string text, read_input(value));
   const std::string name = source_name_of(value);
