@@ -85,8 +85,8 @@ ProfileVariant variant_of(const Json& row) {
 
 void expect_profile(const Geometry& geometry, const GpuInstanceProfile& own, const Json& row) {
   SCOPED_TRACE(geometry.key() + " " + row.at("name").get<std::string>());
-  EXPECT_EQ(own.name, row.at("name"));
-  EXPECT_EQ(own.nvml_name, row.at("nvml"));
+  EXPECT_EQ(own.name, row.at("name").get<std::string>());
+  EXPECT_EQ(own.nvml_name, row.at("nvml").get<std::string>());
   EXPECT_EQ(own.nvml_id.value(), row.at("nvml_id").get<int>());
   EXPECT_EQ(own.smi_id.value(), row.at("smi_id").get<int>());
   EXPECT_EQ(own.slices.value(), row.at("slices").get<int>());
@@ -154,7 +154,7 @@ void expect_compute_profiles(const Geometry& geometry, const Json& table) {
 
 void expect_facts(const GpuFacts& own, const Json& gpu) {
   SCOPED_TRACE(own.key);
-  EXPECT_EQ(own.architecture, gpu.at("arch"));
+  EXPECT_EQ(own.architecture, gpu.at("arch").get<std::string>());
   EXPECT_EQ(own.chip, optional<std::string>(gpu.at("chip")).value_or(""));
   EXPECT_THAT(gpu.at("cc").get<std::string>(), testing::StartsWith(own.compute_capability));
   EXPECT_EQ(own.memory_gb, optional<int>(gpu.at("memory_gb")));
