@@ -25,12 +25,32 @@ void say_notes(const std::vector<std::string>& notes) {
 
 /// A plan or defragmentation document holds the state it leads to under "after": that part is an
 /// inventory and can be used wherever one is asked for.
-std::string inventory_part(std::string text) {
+Result<std::string> inventory_part(const std::string& text, const std::string& name) {
   const auto document = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (document.is_object() && document.contains("after") && document["after"].is_object()) {
+  if (!document.is_object()) {
+    return text;
+  }
+  if (document.contains("after") && document["after"].is_object()) {
     return document["after"].dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
+  if (document.contains("feasible") && document["feasible"] == false) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}: is a plan that was not feasible: it leads to no state", name)};
+  }
   return text;
+}
+
+/// A node without GPUs has no state to plan from and says nothing about a goal.
+Result<gpu::Inventory> inventory_of_json(const std::string& text,
+                                         const std::string& name,
+                                         const gpu::Catalogue& catalogue) {
+  SEPTULE_TRY(const std::string part, inventory_part(text, name));
+  SEPTULE_TRY(gpu::Inventory inventory, interop::parse_inventory_json({part, name}, catalogue));
+  if (inventory.gpus.empty()) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}: /gpus: is an empty list; expected at least one GPU", name)};
+  }
+  return inventory;
 }
 
 }  // namespace
@@ -49,8 +69,7 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
       if (invocation.is_given("gpu")) {
         say_warning(fmt::format("--gpu is not used: {} names the model of each GPU", name));
       }
-      const std::string part = inventory_part(text);
-      return interop::parse_inventory_json({part, name}, context.catalogue);
+      return inventory_of_json(text, name, context.catalogue);
     }
     case FileKind::kSmiListing: {
       if (!invocation.is_given("gpu")) {
@@ -78,7 +97,11 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
 FileKind kind_of_file(std::string_view text) {
   const std::string_view body = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
   if (body.starts_with('{') || body.starts_with('[')) {
-    return FileKind::kJson;
+    // JSON is YAML too, and a mig-parted configuration may be written so.
+    const bool is_inventory = body.find("\"schema\"") != std::string_view::npos;
+    return !is_inventory && body.find("mig-configs") != std::string_view::npos
+               ? FileKind::kMigParted
+               : FileKind::kJson;
   }
   const bool is_table = body.find("+--") != std::string_view::npos ||
                         body.find("| ") != std::string_view::npos ||
@@ -282,8 +305,7 @@ Result<std::vector<gpu::DesiredGpu>> goal_from_config(const std::string& text,
 Result<std::vector<gpu::DesiredGpu>> goal_from_json(const std::string& text,
                                                     const std::string& name,
                                                     const gpu::Catalogue& catalogue) {
-  const std::string part = inventory_part(text);
-  SEPTULE_TRY(const gpu::Inventory wanted, interop::parse_inventory_json({part, name}, catalogue));
+  SEPTULE_TRY(const gpu::Inventory wanted, inventory_of_json(text, name, catalogue));
   std::vector<gpu::DesiredGpu> goal;
   for (const gpu::ObservedGpu& gpu : wanted.gpus) {
     goal.push_back(
