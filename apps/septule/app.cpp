@@ -96,7 +96,8 @@ OptionRecord index_option() {
           .value = "N",
           .text = "Only the GPU of this index.",
           .min = 0,
-          .max = 63};
+          .max = 63,
+          .is_integer = true};
 }
 
 std::vector<OptionRecord> transition_arguments() {

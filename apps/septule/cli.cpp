@@ -175,6 +175,26 @@ Error incomplete_command(CLI::App& chosen) {
                            chosen.get_name())};
 }
 
+/// Standard input can be read only once.
+Status check_standard_input(const Parsed& parsed) {
+  const CommandRecord& record = parsed.command->record;
+  std::vector<std::string> readers;
+  for (const auto* list : {&record.arguments, &record.options}) {
+    for (const OptionRecord& option : *list) {
+      const auto given = parsed.values.find(option.name);
+      if (option.completion == CompletionKind::kFile && given != parsed.values.end() &&
+          given->second.front() == "-") {
+        readers.push_back(list == &record.options ? "--" + option.name : option.name);
+      }
+    }
+  }
+  if (readers.size() > 1) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("{} cannot both come from standard input", joined_with_and(readers))};
+  }
+  return Status();
+}
+
 Result<Parsed> collect(const Node& node) {
   Parsed parsed;
   parsed.command = node.command;
@@ -203,6 +223,7 @@ Result<Parsed> collect(const Node& node) {
       }
     }
   }
+  SEPTULE_TRY_STATUS(check_standard_input(parsed));
   return parsed;
 }
 

@@ -25,12 +25,32 @@ void say_notes(const std::vector<std::string>& notes) {
 
 /// A plan or defragmentation document holds the state it leads to under "after": that part is an
 /// inventory and can be used wherever one is asked for.
-std::string inventory_part(std::string text) {
+Result<std::string> inventory_part(const std::string& text, const std::string& name) {
   const auto document = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (document.is_object() && document.contains("after") && document["after"].is_object()) {
+  if (!document.is_object()) {
+    return text;
+  }
+  if (document.contains("after") && document["after"].is_object()) {
     return document["after"].dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
+  if (document.contains("feasible") && document["feasible"] == false) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}: is a plan that was not feasible: it leads to no state", name)};
+  }
   return text;
+}
+
+/// A node without GPUs has no state to plan from and says nothing about a goal.
+Result<gpu::Inventory> inventory_of_json(const std::string& text,
+                                         const std::string& name,
+                                         const gpu::Catalogue& catalogue) {
+  SEPTULE_TRY(const std::string part, inventory_part(text, name));
+  SEPTULE_TRY(gpu::Inventory inventory, interop::parse_inventory_json({part, name}, catalogue));
+  if (inventory.gpus.empty()) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}: /gpus: is an empty list; expected at least one GPU", name)};
+  }
+  return inventory;
 }
 
 }  // namespace
@@ -49,8 +69,7 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
       if (invocation.is_given("gpu")) {
         say_warning(fmt::format("--gpu is not used: {} names the model of each GPU", name));
       }
-      const std::string part = inventory_part(text);
-      return interop::parse_inventory_json({part, name}, context.catalogue);
+      return inventory_of_json(text, name, context.catalogue);
     }
     case FileKind::kSmiListing: {
       if (!invocation.is_given("gpu")) {
@@ -78,7 +97,11 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
 FileKind kind_of_file(std::string_view text) {
   const std::string_view body = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
   if (body.starts_with('{') || body.starts_with('[')) {
-    return FileKind::kJson;
+    // JSON is YAML too, and a mig-parted configuration may be written so.
+    const bool is_inventory = body.find("\"schema\"") != std::string_view::npos;
+    return !is_inventory && body.find("mig-configs") != std::string_view::npos
+               ? FileKind::kMigParted
+               : FileKind::kJson;
   }
   const bool is_table = body.find("+--") != std::string_view::npos ||
                         body.find("| ") != std::string_view::npos ||
@@ -88,11 +111,21 @@ FileKind kind_of_file(std::string_view text) {
   return is_table && !is_config ? FileKind::kSmiListing : FileKind::kMigParted;
 }
 
+namespace {
+
+/// Where the sign of "8 x A100-40GB" stands; npos if the item is a name alone. "0x20B0" is a PCI
+/// id (whoever's), not no GPUs at all.
+std::size_t count_sign(std::string_view item) {
+  const std::size_t sign = item.find_first_of("x*");
+  const bool is_count = sign != std::string_view::npos && !trimmed(item).starts_with("0x") &&
+                        parse_integer(trimmed(item.substr(0, sign))).has_value();
+  return is_count ? sign : std::string_view::npos;
+}
+
+}  // namespace
+
 bool is_single_model(std::string_view text) {
-  const bool has_count =
-      parse_integer(trimmed(text.substr(0, text.find_first_of("x*")))).has_value();
-  return text.find(',') == std::string_view::npos &&
-         (!has_count || gpu::parse_pci_device_id(text).has_value());
+  return text.find(',') == std::string_view::npos && count_sign(text) == std::string_view::npos;
 }
 
 Result<std::vector<interop::NodeGpu>> parse_node(const gpu::Catalogue& catalogue,
@@ -101,15 +134,9 @@ Result<std::vector<interop::NodeGpu>> parse_node(const gpu::Catalogue& catalogue
   for (const std::string_view item : split_outside_brackets(text, ',')) {
     std::string_view name = item;
     std::int64_t count = 1;
-    const std::size_t sign = item.find_first_of("x*");
-    if (sign != std::string_view::npos) {
-      if (const auto number = parse_integer(trimmed(item.substr(0, sign)))) {
-        // "0x20B0" is a PCI id, not no GPUs at all.
-        if (!gpu::parse_pci_device_id(item)) {
-          count = *number;
-          name = trimmed(item.substr(sign + 1));
-        }
-      }
+    if (const std::size_t sign = count_sign(item); sign != std::string_view::npos) {
+      count = parse_integer(trimmed(item.substr(0, sign))).value_or(0);
+      name = trimmed(item.substr(sign + 1));
     }
     if (count < 1 || count > interop::kGpusMax) {
       return Error{ErrorCode::kUsage,
@@ -278,8 +305,7 @@ Result<std::vector<gpu::DesiredGpu>> goal_from_config(const std::string& text,
 Result<std::vector<gpu::DesiredGpu>> goal_from_json(const std::string& text,
                                                     const std::string& name,
                                                     const gpu::Catalogue& catalogue) {
-  const std::string part = inventory_part(text);
-  SEPTULE_TRY(const gpu::Inventory wanted, interop::parse_inventory_json({part, name}, catalogue));
+  SEPTULE_TRY(const gpu::Inventory wanted, inventory_of_json(text, name, catalogue));
   std::vector<gpu::DesiredGpu> goal;
   for (const gpu::ObservedGpu& gpu : wanted.gpus) {
     goal.push_back(
@@ -297,9 +323,6 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   SEPTULE_TRY(const std::vector<GpuIndex> indices, selected_gpus(invocation, from));
   if (!is_meant_as_file(value)) {
     return goal_from_text(value, from, indices);
-  }
-  if (value == "-" && invocation.text("FROM") == "-") {
-    return Error{ErrorCode::kUsage, "FROM and TO cannot both come from standard input"};
   }
   SEPTULE_TRY(const std::string text, read_input(value));
   const std::string name = source_name_of(value);

@@ -79,7 +79,7 @@ std::string reason_text(const gpu::UndoneGoal& goal) {
 
 std::string gpu_text(const gpu::GpuTransition& gpu) {
   std::string text = fmt::format("GPU {} ({})", gpu.gpu.value(), gpu.geometry->key());
-  if (gpu.steps.empty() && gpu.undone.empty()) {
+  if (gpu.steps.empty() && gpu.is_exact()) {
     return text + ": nothing to do\n";
   }
   text += gpu.steps.empty() ? ": nothing can be done now\n"
@@ -189,6 +189,27 @@ bool is_different(const gpu::Transition& transition) {
   });
 }
 
+namespace {
+
+/// What stays although the goal lacks it, where nothing of the goal itself is missing.
+std::string unwanted_summary(const gpu::Transition& transition) {
+  std::vector<std::string> staying;
+  for (const gpu::GpuTransition& gpu : transition.gpus) {
+    for (const std::string& name : gpu.kept_unwanted) {
+      staying.push_back(fmt::format("{} on GPU {}", name, gpu.gpu.value()));
+    }
+  }
+  return staying.empty()
+             ? ""
+             : fmt::format("{} although the goal lacks {}: {}",
+                           staying.size() == 1 ? "one instance stays"
+                                               : fmt::format("{} instances stay", staying.size()),
+                           staying.size() == 1 ? "it" : "them",
+                           joined_with_and(staying));
+}
+
+}  // namespace
+
 std::string undone_summary(const gpu::Transition& transition) {
   std::size_t count = 0;
   std::vector<std::string> gpus;
@@ -202,7 +223,7 @@ std::string undone_summary(const gpu::Transition& transition) {
     first = first == nullptr ? &gpu.undone.front() : first;
   }
   if (first == nullptr) {
-    return "";
+    return unwanted_summary(transition);
   }
   return fmt::format(
       "{} undone on GPU {}: {}: {}",

@@ -17,7 +17,8 @@ std::string transition_text(const gpu::Transition& transition);
 std::string step_text(const gpu::Step& step);
 /// Whether the state differs from the goal anywhere, also in ways that nothing can be done about.
 bool is_different(const gpu::Transition& transition);
-/// One line on what cannot be done now; empty if everything can.
+/// One line on what cannot be done now, or on what stays in use although the goal lacks it; empty
+/// if the goal will be reached in full.
 std::string undone_summary(const gpu::Transition& transition);
 
 }  // namespace septule::app

@@ -49,6 +49,18 @@ std::string range_text(const OptionRecord& record) {
   return record.max ? fmt::format("up to {}{}", *record.max, unit) : "";
 }
 
+namespace {
+
+std::optional<double> record_number(const OptionRecord& record, std::string_view value) {
+  if (!record.is_integer) {
+    return parse_number(value);
+  }
+  const std::optional<std::int64_t> number = parse_integer(value);
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
+}  // namespace
+
 Status check_option(const OptionRecord& record, std::string_view value) {
   if (!record.choices.empty() && std::ranges::find(record.choices, value) == record.choices.end()) {
     return Error{ErrorCode::kUsage,
@@ -58,16 +70,21 @@ Status check_option(const OptionRecord& record, std::string_view value) {
                              fmt::join(record.choices, ", "))};
   }
   if (record.min || record.max) {
-    const std::optional<double> number = parse_number(value);
+    const std::optional<double> number = record_number(record, value);
     const bool is_in_range = number && (!record.min || *number >= *record.min) &&
                              (!record.max || *number <= *record.max);
     if (!is_in_range) {
       return Error{ErrorCode::kUsage,
-                   fmt::format("--{}: {} is not a number {}",
+                   fmt::format("--{}: {} is not a {}number {}",
                                record.name,
                                quoted_for_message(value),
+                               record.is_integer ? "whole " : "",
                                range_text(record))};
     }
+  }
+  if (value.empty() && !record.value.empty()) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("--{}: the value is empty; give {}", record.name, record.value)};
   }
   return Status();
 }

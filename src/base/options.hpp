@@ -26,6 +26,7 @@ struct OptionRecord {
   std::vector<std::string> choices;
   std::optional<double> min;  ///< smallest and largest allowed number
   std::optional<double> max;
+  bool is_integer = false;  ///< only whole numbers: no fraction, no exponent
   bool is_required = false;
   CompletionKind completion = CompletionKind::kNone;
 };

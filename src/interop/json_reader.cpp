@@ -108,8 +108,10 @@ class JsonEvents {
     // The library's text is "[code] parse error at line L, column C: syntax error ..."; line and
     // field are ours, so only the reason is kept.
     std::size_t from = what.find("syntax error");
-    from = from == std::string_view::npos ? what.find("] ") : from;
-    from = from == std::string_view::npos ? 0 : from;
+    if (from == std::string_view::npos) {
+      const std::size_t code_end = what.find("] ");
+      from = code_end == std::string_view::npos ? 0 : code_end + 2;
+    }
     return builder_.fail(
         position_.line, "", fmt::format("not valid JSON: {}", one_line(what.substr(from), 300)));
   }

@@ -27,6 +27,8 @@ class ListingReader {
       : source_name_(source_name), geometry_(geometry) {}
 
   Result<SmiListing> read(const SmiRows& rows) {
+    SEPTULE_TRY_STATUS(check_tables(rows.gpu_instances, "lgi"));
+    SEPTULE_TRY_STATUS(check_tables(rows.compute_instances, "lci"));
     for (const SmiRow& row : rows.gpu_instances) {
       SEPTULE_TRY_STATUS(add_gpu_instance(row));
     }
@@ -63,6 +65,23 @@ class ListingReader {
   }
 
  private:
+  /// Two tables of one kind may hold different GPUs, but what two say of one GPU (before and
+  /// after?) must not be mixed.
+  Status check_tables(const std::vector<SmiRow>& rows, std::string_view option) const {
+    std::map<int, int> table_of_gpu;
+    for (const SmiRow& row : rows) {
+      const auto [first, is_new] = table_of_gpu.emplace(row.gpu, row.table);
+      if (!is_new && first->second != row.table) {
+        return error(
+            row,
+            "",
+            fmt::format(
+                "GPU {} is in two -{} tables of the paste; paste one listing", row.gpu, option));
+      }
+    }
+    return {};
+  }
+
   Error error(const SmiRow& row, std::string_view field, std::string_view what) const {
     return input_error(source_name_, row.line, field, what);
   }

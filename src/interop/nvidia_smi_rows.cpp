@@ -164,6 +164,7 @@ class RowReader {
     if (title == "GPU instances:" || title == "Compute instances:") {
       SEPTULE_TRY_STATUS(end_table());
       table_ = title.front() == 'G' ? Table::kGpuInstances : Table::kComputeInstances;
+      ++table_count_;
       part_ = Part::kHeading;
       has_listing_ = true;
       rows_.has_compute_table = rows_.has_compute_table || table_ == Table::kComputeInstances;
@@ -197,6 +198,7 @@ class RowReader {
     }
     row->line = line_;
     part_ = Part::kRows;
+    row->table = table_count_;
     (is_compute ? rows_.compute_instances : rows_.gpu_instances).push_back(std::move(*row));
     return {};
   }
@@ -214,6 +216,7 @@ class RowReader {
   std::string_view source_name_;
   int line_ = 0;
   Table table_ = Table::kNone;
+  int table_count_ = 0;
   Part part_ = Part::kClosed;
   bool has_listing_ = false;
   SmiRows rows_;

@@ -11,6 +11,7 @@ namespace septule::interop {
 /// A row of an `nvidia-smi mig -lgi` or `-lci` table as printed, numbers within their limits.
 struct SmiRow {
   int line = 0;
+  int table = 0;  ///< which table of the paste, from 1
   int gpu = 0;
   int gpu_instance_id = 0;  ///< of -lci rows: the GPU instance around
   std::string name;         ///< without "MIG "

@@ -46,7 +46,7 @@ listing() {
 # gi_at GPU PROFILE-ID START:SIZE: the id of the GPU instance standing there, or nothing.
 gi_at() {
   table=$(listing "$1" -lgi) || exit 1
-  printf '%s\n' "$table" | while read -r bar gpu mig name profile id place rest; do
+  printf '%s\n' "$table" | while read -r bar gpu mig _name profile id place _rest; do
     if [ "$bar" = '|' ] && [ "$gpu" = "$1" ] && [ "$mig" = MIG ] && [ "$profile" = "$2" ] &&
       [ "$place" = "$3" ]; then
       echo "$id"
@@ -58,7 +58,7 @@ gi_at() {
 # with START "any", the ids of all.
 ci_at() {
   table=$(listing "$1" -lci) || exit 1
-  printf '%s\n' "$table" | while read -r bar gpu gi mig name profile id place rest; do
+  printf '%s\n' "$table" | while read -r bar gpu gi mig _name profile id place _rest; do
     if [ "$bar" = '|' ] && [ "$gpu" = "$1" ] && [ "$gi" = "$2" ] && [ "$mig" = MIG ]; then
       if [ "$3" = any ] || [ "${place%%:*}" = "$3" ]; then
         echo "$id"

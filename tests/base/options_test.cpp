@@ -48,6 +48,28 @@ TEST(CheckOption_Choices, AreExactWords) {
   }
 }
 
+TEST(CheckOption_Integer, RefusesFractionsAndExponents) {
+  // "1.5 GPUs" must not become 1 GPU.
+  const OptionRecord count{.name = "count", .value = "N", .min = 0, .max = 64, .is_integer = true};
+  for (const std::string_view good : {"0", "64", "00"}) {
+    EXPECT_TRUE(check_option(count, good).is_ok()) << good;
+  }
+  for (const std::string_view bad : {"1.5", "1.0", "1e1", "", "65", "-1", "99999999999999999999"}) {
+    const Status status = check_option(count, bad);
+    ASSERT_FALSE(status.is_ok()) << bad;
+    EXPECT_THAT(status.error().message, HasSubstr("is not a whole number from 0 to 64"));
+  }
+}
+
+TEST(CheckOption_EmptyValue, IsRefused) {
+  // An empty shell variable is a mistake, not the absence of the option.
+  const Status status = check_option({.name = "directory", .value = "DIR"}, "");
+  ASSERT_FALSE(status.is_ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(status.error().message, "--directory: the value is empty; give DIR");
+  EXPECT_TRUE(check_option({.name = "LAYOUT"}, "").is_ok()) << "arguments speak for themselves";
+}
+
 TEST(CheckOption_Range, HoldsItsEndsAndRefusesTheRest) {
   // Both limits are allowed; texts that are no numbers are refused like numbers outside.
   const OptionRecord count{.name = "count", .unit = "GPUs", .min = 1, .max = 64};

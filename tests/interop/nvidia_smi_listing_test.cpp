@@ -162,6 +162,21 @@ TEST(SmiListing, OldDriverWithoutPlacement_IsReadWhereItIsClear) {
               HasSubstr("placement: is missing"));
 }
 
+TEST(SmiListing, TwoTablesOfOneKind_MayNotShareAGpu) {
+  // A paste of before and after would make one state of two; a table for each GPU is fine.
+  const auto gi = [](std::string_view row) { return table(kGiHead, {row}); };
+  const auto ci = [](std::string_view row) { return table(kCiHead, {row}); };
+  const std::string before = gi("|   0  MIG 1g.5gb 19 8 1:1 |");
+  EXPECT_THAT(refusal(read(before + gi("|   0  MIG 1g.5gb 19 9 2:1 |"))),
+              HasSubstr("GPU 0 is in two -lgi tables of the paste; paste one listing"));
+  EXPECT_THAT(refusal(read(before + ci("|   0      8       MIG 1g.5gb 0 0 0:1 |") +
+                           ci("|   0      8       MIG 1g.5gb 0 1 0:1 |"))),
+              HasSubstr("GPU 0 is in two -lci tables of the paste; paste one listing"));
+  const auto both = read(before + gi("|   1  MIG 1g.5gb 19 9 2:1 |"));
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->inventory.gpus.size(), 2U);
+}
+
 TEST(SmiListing, Contradictions_AreRefused) {
   // Name, id and placement must agree with the model and with each other.
   const auto gi = [](std::string_view row) { return table(kGiHead, {row}); };
@@ -175,7 +190,10 @@ TEST(SmiListing, Contradictions_AreRefused) {
   EXPECT_THAT(refusal(read(gi("|   0  MIG 3g.20gb 9 2 3:4 |"))),
               HasSubstr("paste:6: placement: 3:4 is no placement of 3g.20gb on A100-40GB; possible "
                         "are 0:4 and 4:4"));
-  EXPECT_THAT(refusal(read(kGi + "\n" + kGi)), HasSubstr("is listed twice"));
+  EXPECT_THAT(refusal(read(kGi + "\n" + kGi)), HasSubstr("GPU 0 is in two -lgi tables"));
+  EXPECT_THAT(refusal(read(table(
+                  kGiHead, {"|   0  MIG 1g.5gb 19 9 0:1 |", "|   0  MIG 1g.5gb 19 9 1:1 |"}))),
+              HasSubstr("is listed twice"));
   EXPECT_THAT(refusal(read(table(
                   kGiHead, {"|   0  MIG 3g.20gb 9 2 4:4 |", "|   0  MIG 1g.5gb 19 9 6:1 |"}))),
               HasSubstr("not a state GPU 0 (A100-40GB) can be in"));

@@ -137,6 +137,17 @@ TEST_P(SmiScript, Recut_ReachesTheGoalAndTouchesNothingElse) {
   EXPECT_THAT(node.read("out"), HasSubstr("done: 6 of 6 steps"));
 }
 
+TEST(SmiScriptText, Shellcheck_FindsNothing) {
+  // Operators run it through the same checks as their own scripts.
+  const FakeNode node;
+  constexpr int kNotInstalled = 127;
+  const int status = node.run(smi_script(recut()), "", "shellcheck");
+  if (status == kNotInstalled) {
+    GTEST_SKIP() << "needs shellcheck";
+  }
+  EXPECT_EQ(status, 0) << node.read("out");
+}
+
 TEST_P(SmiScript, DriverThatOnlyPretends_IsNoticed) {
   // Success without effect is the sharp edge of the field: the listing is read after each step.
   const auto expect_stop = [&](const std::string& fault, const std::string& said, int creations) {

@@ -1,4 +1,6 @@
 // septule apply --dry-run FROM TO: the plan as numbered steps, commands, or an export.
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -98,8 +100,8 @@ Result<int> run_apply(const Invocation& invocation, Context& context) {
     SEPTULE_TRY_STATUS(context.output.emit(apply_document(transition, commands),
                                            [&] { return apply_text(transition, commands); }));
   }
-  if (!transition.is_complete()) {
-    return Error{ErrorCode::kBlocked, undone_summary(transition)};
+  if (std::string problem = undone_summary(transition); !problem.empty()) {
+    return Error{ErrorCode::kBlocked, std::move(problem)};
   }
   return 0;
 }

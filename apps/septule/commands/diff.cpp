@@ -1,4 +1,6 @@
 // septule diff FROM TO: the ordered steps from one layout to another.
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -22,8 +24,8 @@ Result<int> run_diff(const Invocation& invocation, Context& context) {
   if (invocation.is_given("check")) {
     return is_different(transition) ? 1 : 0;
   }
-  if (!transition.is_complete()) {
-    return Error{ErrorCode::kBlocked, undone_summary(transition)};
+  if (std::string problem = undone_summary(transition); !problem.empty()) {
+    return Error{ErrorCode::kBlocked, std::move(problem)};
   }
   return 0;
 }

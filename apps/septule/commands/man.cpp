@@ -28,6 +28,9 @@ Result<int> write_all(const std::string& directory, const Context& context) {
 
 Result<int> run_man(const Invocation& invocation, Context& context) {
   if (invocation.is_given("directory")) {
+    if (invocation.is_given("COMMAND")) {
+      return Error{ErrorCode::kUsage, "--directory writes every page: leave COMMAND out"};
+    }
     return write_all(invocation.text("directory"), context);
   }
   if (!invocation.is_given("COMMAND")) {
