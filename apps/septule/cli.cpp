@@ -283,7 +283,8 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
     }
   }
   if (chosen == &app) {
-    return Parsed{.command = nullptr, .values = {}, .text = help_text(app, nodes)};
+    return Parsed{
+        .command = nullptr, .values = {}, .text = help_text(app, nodes), .is_incomplete = true};
   }
   return incomplete_command(*chosen);
 }

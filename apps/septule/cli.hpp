@@ -13,6 +13,7 @@ struct Parsed {
   const Command* command = nullptr;  ///< null: only print `text`
   std::map<std::string, std::vector<std::string>> values;
   std::string text;
+  bool is_incomplete = false;  ///< no command was named: `text` is the help, but it is an error
 };
 
 /// Parses arguments (without the program name) against the command records; checks every value.

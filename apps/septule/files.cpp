@@ -111,14 +111,20 @@ bool is_meant_as_file(const std::string& value) {
 }
 
 Status write_file(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".part";
-  File file(std::fopen(temporary.c_str(), "wb"));
+  // A name of its own, so that two writers do not meet; readable as any new file would be.
+  std::string temporary = path + ".part-XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  File file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"));
   if (file == nullptr) {
     return Error{
         ErrorCode::kFailed,
-        fmt::format("{}: cannot be written: {}", quoted_for_message(temporary), error_text())};
+        fmt::format("{}: cannot be written: {}", quoted_for_message(path), error_text())};
   }
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+  const mode_t mask = umask(0);
+  umask(mask);
+  constexpr mode_t kModeAny = 0666;
+  const bool is_written = fchmod(descriptor, kModeAny & ~mask) == 0 &&
+                          std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
                           std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
   const std::string problem = is_written ? "" : error_text();
   file.reset();

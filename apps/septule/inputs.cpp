@@ -94,6 +94,20 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
                   name)};
 }
 
+/// What nvidia-smi says instead of a table.
+bool is_smi_failure(std::string_view body) {
+  for (const std::string_view saying : {"NVIDIA-SMI",
+                                        "Insufficient Permissions",
+                                        "No devices were found",
+                                        "MIG devices found",
+                                        "Failed to initialize NVML"}) {
+    if (body.find(saying) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 FileKind kind_of_file(std::string_view text) {
   const std::string_view body = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
   if (body.starts_with('{') || body.starts_with('[')) {
@@ -103,9 +117,9 @@ FileKind kind_of_file(std::string_view text) {
                ? FileKind::kMigParted
                : FileKind::kJson;
   }
-  const bool is_table = body.find("+--") != std::string_view::npos ||
-                        body.find("| ") != std::string_view::npos ||
-                        body.find("instances found") != std::string_view::npos;
+  const bool is_table =
+      body.find("+--") != std::string_view::npos || body.find("| ") != std::string_view::npos ||
+      body.find("instances found") != std::string_view::npos || is_smi_failure(body);
   const bool is_config =
       body.find("mig-configs") != std::string_view::npos || body.starts_with("version:");
   return is_table && !is_config ? FileKind::kSmiListing : FileKind::kMigParted;

@@ -35,7 +35,7 @@ int run(const std::vector<std::string>& arguments) {
     if (!printed) {
       return report(printed.error(), output);
     }
-    return arguments.empty() ? 2 : 0;
+    return parsed->is_incomplete ? 2 : 0;
   }
   const Invocation invocation(parsed->command->record, parsed->values);
   if (parsed->values.contains("verbose")) {

@@ -122,10 +122,7 @@ class RowReader {
       return end_table();
     }
     if (line.front() == '+' && line.find_first_not_of("+-=") == std::string_view::npos) {
-      if (part_ == Part::kRows) {
-        part_ = Part::kClosed;
-      }
-      return {};
+      return read_border(line);
     }
     if (line.front() == '|') {
       return read_table_line(line);
@@ -137,6 +134,35 @@ class RowReader {
       return {};
     }
     return end_table();
+  }
+
+  /// The line +---+ after each row. What is not listed would pass for free, so a line that breaks
+  /// off, or two in a row with nothing between them, mean that rows may be missing.
+  Status read_border(std::string_view line) {
+    if (is_listing() && part_ != Part::kHeading) {
+      if (line.size() < 2 || line.back() != '+') {
+        return error("the line +---+ breaks off; is the paste cut off?");
+      }
+      if (part_ == Part::kRows && !has_row_) {
+        return error("a line +---+ closes the heading without a row; paste the whole table");
+      }
+      // Unless the second one begins the next table, which its title tells.
+      border_twice_line_ = part_ == Part::kClosed ? line_ : 0;
+    }
+    if (part_ == Part::kRows) {
+      part_ = Part::kClosed;
+    }
+    return {};
+  }
+
+  Status check_borders() const {
+    if (border_twice_line_ == 0) {
+      return {};
+    }
+    return input_error(source_name_,
+                       border_twice_line_,
+                       "",
+                       "two lines +---+ follow each other; a row between them is missing");
   }
 
   void read_answer(std::string_view line) {
@@ -162,10 +188,12 @@ class RowReader {
     const std::string_view inside = line.substr(1, line.size() - (is_closed_line ? 2 : 1));
     const std::string_view title = trimmed(inside);
     if (title == "GPU instances:" || title == "Compute instances:") {
+      border_twice_line_ = 0;
       SEPTULE_TRY_STATUS(end_table());
       table_ = title.front() == 'G' ? Table::kGpuInstances : Table::kComputeInstances;
       ++table_count_;
       part_ = Part::kHeading;
+      has_row_ = false;
       has_listing_ = true;
       rows_.has_compute_table = rows_.has_compute_table || table_ == Table::kComputeInstances;
       return {};
@@ -196,8 +224,10 @@ class RowReader {
                                           : "\"| 0 MIG 3g.20gb 9 2 4:4 |\" (GPU, name, profile id, "
                                             "instance id, placement)"));
     }
+    SEPTULE_TRY_STATUS(check_borders());
     row->line = line_;
     part_ = Part::kRows;
+    has_row_ = true;
     row->table = table_count_;
     (is_compute ? rows_.compute_instances : rows_.gpu_instances).push_back(std::move(*row));
     return {};
@@ -205,6 +235,7 @@ class RowReader {
 
   /// A table that breaks off may lack rows, and what is not listed would pass for free.
   Status end_table() {
+    SEPTULE_TRY_STATUS(check_borders());
     if (is_listing() && part_ != Part::kClosed) {
       return error("the table is not closed by a line +---+; is the paste cut off?");
     }
@@ -219,6 +250,8 @@ class RowReader {
   int table_count_ = 0;
   Part part_ = Part::kClosed;
   bool has_listing_ = false;
+  int border_twice_line_ = 0;  ///< where a second +---+ followed the first; 0 = nowhere
+  bool has_row_ = false;       ///< in the table being read
   SmiRows rows_;
 };
 

@@ -222,12 +222,27 @@ TEST(SmiListing, CutOffPastes_AreRefused) {
   for (std::size_t length = 1; length + 1 < kGi.size(); ++length) {
     const auto listing = read(kGi.substr(0, length));
     if (listing) {
-      // Only right after a closing line can a cut not be told from an end.
+      // Only right after a whole closing line can a cut not be told from an end.
       EXPECT_GT(length, rows_from);
-      const std::string_view before = std::string_view(kGi).substr(0, length);
-      EXPECT_NE(before.find_last_of('+'), std::string_view::npos);
-      const std::size_t line_start = before.find_last_of('\n', length - 2);
-      EXPECT_EQ(before[line_start + 1], '+') << before;
+      const std::string before = kGi.substr(0, length);
+      const std::string end(kEnd.substr(0, kEnd.size() - 1));
+      EXPECT_TRUE(before.ends_with(end) || before.ends_with(kEnd)) << before;
+    }
+  }
+}
+
+TEST(SmiListing, LostRow_IsNoticedByItsTwoLines) {
+  // A row that somebody deleted leaves the lines around it behind.
+  for (const std::string_view lost : {"MIG 1g.5gb", "MIG 2g.10gb"}) {
+    std::string text = kGi;
+    const std::size_t at = text.find(lost);
+    const std::size_t from = text.rfind('\n', at) + 1;
+    text.erase(from, text.find('\n', at) + 1 - from);
+    if (lost == "MIG 1g.5gb") {
+      // The first row: the heading's line is followed by a closing line, as in an empty table.
+      EXPECT_THAT(refusal(read(text)), HasSubstr("closes the heading"));
+    } else {
+      EXPECT_THAT(refusal(read(text)), HasSubstr("follow each other"));
     }
   }
 }

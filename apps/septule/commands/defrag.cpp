@@ -132,6 +132,10 @@ Result<int> run_defrag(const Invocation& invocation, Context& context) {
     for (const std::string& note : request.notes) {
       say_note(note);
     }
+    if (request.items.empty()) {
+      return Error{ErrorCode::kUsage,
+                   "REQUEST names no instance: there is nothing to make room for"};
+    }
     auto answer = optimize::defragment(inventory, request, budget);
     if (!answer) {
       return say_infeasible(answer.error(), context);
