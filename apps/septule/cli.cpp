@@ -132,7 +132,7 @@ std::string help_text(CLI::App& app, const std::vector<std::unique_ptr<Node>>& n
   }
   std::string before;
   for (const CLI::App* up = at->get_parent(); up != nullptr; up = up->get_parent()) {
-    before = up->get_name() + (before.empty() ? "" : " " + before);
+    before.insert(0, before.empty() ? up->get_name() : up->get_name() + " ");
   }
   return at->help(before);
 }

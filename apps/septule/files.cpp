@@ -116,9 +116,8 @@ Status write_file(const std::string& path, std::string_view text) {
   const int descriptor = mkstemp(temporary.data());
   File file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"));
   if (file == nullptr) {
-    return Error{
-        ErrorCode::kFailed,
-        fmt::format("{}: cannot be written: {}", quoted_for_message(path), error_text())};
+    return Error{ErrorCode::kFailed,
+                 fmt::format("{}: cannot be written: {}", quoted_for_message(path), error_text())};
   }
   const mode_t mask = umask(0);
   umask(mask);

@@ -141,14 +141,16 @@ Result<DataNode> read_json(const InputText& input) {
   JsonEvents events(builder, position);
   bool is_whole = false;
   try {
-    is_whole = Json::sax_parse(CountingIterator(text.data(), &position),
-                               CountingIterator(text.data() + text.size(), &position),
+    // Pointers, because the iterator counts bytes; both ends come from the same view.
+    const char* const first = text.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
+    is_whole = Json::sax_parse(CountingIterator(first, &position),
+                               CountingIterator(first + text.size(), &position),
                                &events);
   } catch (const std::exception& problem) {
     builder.fail(position.line, "", fmt::format("not valid JSON: {}", one_line(problem.what())));
   }
-  if (builder.fault()) {
-    return *builder.fault();
+  if (const std::optional<Error>& fault = builder.fault()) {
+    return *fault;
   }
   if (!is_whole) {
     return input_error(input.source_name, position.line, "", "not valid JSON");

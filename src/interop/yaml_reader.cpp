@@ -177,8 +177,8 @@ Result<DataNode> read_yaml(const InputText& input) {
   } catch (const std::exception& problem) {
     builder.fail(0, "", fmt::format("not valid YAML: {}", one_line(problem.what())));
   }
-  if (builder.fault()) {
-    return *builder.fault();
+  if (const std::optional<Error>& fault = builder.fault()) {
+    return *fault;
   }
   if (!has_document || builder.is_open()) {
     return input_error(input.source_name, 0, "", "no YAML value; is the file empty or cut off?");

@@ -69,8 +69,8 @@ inline std::vector<CommandRecord> sample_commands() {
 }
 
 inline const std::vector<std::string>& sample_models() {
-  static const std::vector<std::string> kModels{"A30-24GB", "A100-40GB", "A100-80GB"};
-  return kModels;
+  static const std::vector<std::string> models{"A30-24GB", "A100-40GB", "A100-80GB"};
+  return models;
 }
 
 }  // namespace septule::test

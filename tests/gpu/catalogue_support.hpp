@@ -14,8 +14,8 @@
 namespace septule::gpu::test {
 
 inline const Catalogue& builtin_catalogue() {
-  static const Catalogue kCatalogue = load_builtin_catalogue();
-  return kCatalogue;
+  static const Catalogue loaded = load_builtin_catalogue();
+  return loaded;
 }
 
 inline const Geometry& model(std::string_view key) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,6 @@ namespace septule::gpu {
 namespace {
 
 using Json = nlohmann::json;
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -83,7 +83,7 @@ TEST(GeometryParse, EachFieldOfAWrongType_IsNamed) {
         continue;
       }
       Json broken = document;
-      broken[Json::json_pointer(parent + "/" + field)] = wrong;
+      broken[Json::json_pointer(fmt::format("{}/{}", parent, field))] = wrong;
       const std::string named = field == "memory_mib_other_drivers" ? "memory_mib_other" : field;
       EXPECT_THAT(refusal(broken), HasSubstr(named)) << parent << "/" << field;
       ++count;

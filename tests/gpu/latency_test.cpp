@@ -47,7 +47,7 @@ TEST(Latency_Builtin, PublishedFigures_AreTheReferenceOnes) {
     }
   }
   EXPECT_EQ(compared, 26);
-  const auto toggle = facts.at("mig_toggle_a100");
+  const auto& toggle = facts.at("mig_toggle_a100");
   const Duration used = latencies().mig_mode_toggle("A100-40GB").duration;
   EXPECT_GE(used, ms(toggle.at(0).get<int>()));
   EXPECT_LE(used, ms(toggle.at(1).get<int>()));

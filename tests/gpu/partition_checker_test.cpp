@@ -23,8 +23,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 const Catalogue& catalogue() {
-  static const Catalogue kCatalogue = load_builtin_catalogue();
-  return kCatalogue;
+  static const Catalogue loaded = load_builtin_catalogue();
+  return loaded;
 }
 
 const Geometry& geometry_of(std::string_view key) {

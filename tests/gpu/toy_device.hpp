@@ -155,7 +155,7 @@ class ToyDevice {
     for (const Instance& instance : instances_) {
       const GpuInstanceProfile& other = geometry_.profile(instance.placed.profile);
       for (int i = 0; i < other.size().value(); ++i) {
-        owned.at(static_cast<std::size_t>(instance.placed.start.value() + i)) = true;
+        owned.at(static_cast<unsigned>(instance.placed.start.value() + i)) = true;
       }
       for (std::size_t e = 0; e < engines.size(); ++e) {
         engines[e] += other.engines[e].value_or(0);
@@ -163,7 +163,7 @@ class ToyDevice {
       of_profile += instance.placed.profile == step.placed.profile ? 1 : 0;
     }
     for (int i = 0; i < profile.size().value(); ++i) {
-      if (owned.at(static_cast<std::size_t>(step.placed.start.value() + i))) {
+      if (owned.at(static_cast<unsigned>(step.placed.start.value() + i))) {
         return "a memory slice is taken";
       }
     }

@@ -15,7 +15,6 @@
 namespace septule::gpu {
 namespace {
 
-using test::compute;
 using test::draw;
 using test::draw_hold;
 using test::expect_executable;
@@ -25,12 +24,9 @@ using test::latencies;
 using test::legal_layouts;
 using test::observed;
 using test::observed_gpu;
-using test::placed;
 using test::steps_text;
 using test::ToyDevice;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 bool is_in(const Layout& layout, const PlacedProfile& one) {

@@ -20,13 +20,13 @@
 namespace septule::gpu::test {
 
 inline const Catalogue& catalogue() {
-  static const Catalogue kCatalogue = load_builtin_catalogue();
-  return kCatalogue;
+  static const Catalogue loaded = load_builtin_catalogue();
+  return loaded;
 }
 
 inline const LatencyTable& latencies() {
-  static const LatencyTable kLatencies = load_builtin_latencies();
-  return kLatencies;
+  static const LatencyTable loaded = load_builtin_latencies();
+  return loaded;
 }
 
 inline const Geometry& geometry_of(std::string_view key) {

@@ -10,7 +10,6 @@
 namespace septule::gpu {
 namespace {
 
-using test::compute;
 using test::geometry_of;
 using test::latencies;
 using test::observed;

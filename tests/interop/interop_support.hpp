@@ -13,8 +13,8 @@
 namespace septule::test {
 
 inline const gpu::Catalogue& builtin_catalogue() {
-  static const gpu::Catalogue kCatalogue = gpu::load_builtin_catalogue();
-  return kCatalogue;
+  static const gpu::Catalogue loaded = gpu::load_builtin_catalogue();
+  return loaded;
 }
 
 inline const gpu::Geometry& model(std::string_view key) {

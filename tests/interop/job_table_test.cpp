@@ -16,7 +16,6 @@ namespace {
 using test::model;
 using test::profile_of;
 using test::refusal;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Result<JobTable> read(std::string_view text, std::string_view key = "A100-40GB") {

@@ -56,7 +56,7 @@ PatternProblem random_problem(std::mt19937& random) {
   };
   PatternProblem problem;
   const int demands = 1 + below(3);
-  problem.key_count = static_cast<std::size_t>(1 + below(3));
+  problem.key_count = 1 + static_cast<unsigned>(below(3));
   problem.keys_proven = problem.key_count;
   const int lowest = below(2) == 0 ? 0 : -2;
   const int groups = 1 + below(3);

@@ -14,8 +14,8 @@ namespace septule::test {
 
 /// The built-in catalogue, parsed once per test program.
 inline const gpu::Catalogue& catalogue() {
-  static const gpu::Catalogue kCatalogue = gpu::load_builtin_catalogue();
-  return kCatalogue;
+  static const gpu::Catalogue loaded = gpu::load_builtin_catalogue();
+  return loaded;
 }
 
 inline const gpu::Geometry& geometry(std::string_view key) {
