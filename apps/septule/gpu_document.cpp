@@ -33,6 +33,8 @@ Json counts_document(const gpu::Geometry& geometry, gpu::ProfileSet set) {
   document["legal"] = counts ? Json(counts->legal) : Json(nullptr);
   document["maximal_multisets"] = counts ? Json(counts->maximal_multisets) : Json(nullptr);
   document["legal_multisets"] = counts ? Json(counts->legal_multisets) : Json(nullptr);
+  document["evidence"] =
+      counts ? Json(gpu::evidence_name(gpu::layouts_evidence(geometry, set))) : Json(nullptr);
   return document;
 }
 

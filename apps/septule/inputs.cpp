@@ -81,7 +81,10 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
       }
       SEPTULE_TRY(const gpu::Geometry* geometry, model_option(invocation, context));
       SEPTULE_TRY(interop::SmiListing listing, interop::parse_smi_listing({text, name}, *geometry));
-      say_notes(listing.notes);
+      // What a listing leaves open decides what may be destroyed: more than a note.
+      for (const std::string& note : listing.notes) {
+        say_warning(note);
+      }
       return std::move(listing.inventory);
     }
     case FileKind::kMigParted:
@@ -318,10 +321,20 @@ Result<std::vector<gpu::DesiredGpu>> goal_from_config(const std::string& text,
 /// Reads TO as an inventory of its own and keeps what it says should be there.
 Result<std::vector<gpu::DesiredGpu>> goal_from_json(const std::string& text,
                                                     const std::string& name,
+                                                    const gpu::Inventory& from,
                                                     const gpu::Catalogue& catalogue) {
   SEPTULE_TRY(const gpu::Inventory wanted, inventory_of_json(text, name, catalogue));
   std::vector<gpu::DesiredGpu> goal;
   for (const gpu::ObservedGpu& gpu : wanted.gpus) {
+    const gpu::ObservedGpu* present = find_gpu(from, gpu.index);
+    if (present != nullptr && present->geometry != gpu.geometry) {
+      return Error{ErrorCode::kInvalidInput,
+                   fmt::format("{}: GPU {} is an {} there, but what exists is an {}",
+                               name,
+                               gpu.index.value(),
+                               gpu.geometry->key(),
+                               present->geometry->key())};
+    }
     goal.push_back(
         {.index = gpu.index, .is_mig_enabled = gpu.is_mig_enabled, .partition = gpu.partition()});
   }
@@ -342,7 +355,7 @@ Result<std::vector<gpu::DesiredGpu>> load_goal(const std::string& value,
   const std::string name = source_name_of(value);
   std::vector<gpu::DesiredGpu> goal;
   if (kind_of_file(text) == FileKind::kJson) {
-    SEPTULE_TRY(goal, goal_from_json(text, name, context.catalogue));
+    SEPTULE_TRY(goal, goal_from_json(text, name, from, context.catalogue));
   } else if (kind_of_file(text) == FileKind::kMigParted) {
     SEPTULE_TRY(goal, goal_from_config(text, name, from, invocation));
   } else {

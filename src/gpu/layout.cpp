@@ -185,6 +185,14 @@ std::optional<LayoutCounts> count_layouts(const Geometry& geometry, ProfileSet s
   return counts;
 }
 
+Evidence layouts_evidence(const Geometry& geometry, ProfileSet set) {
+  const std::vector<ProfileIndex> profiles = geometry.profiles_in(set);
+  const bool is_verified = std::ranges::all_of(profiles, [&](ProfileIndex index) {
+    return geometry.profile(index).is_verified("placements");
+  });
+  return is_verified ? Evidence::kVerified : Evidence::kInferred;
+}
+
 std::vector<Layout> maximal_layouts(const Geometry& geometry, ProfileSet set) {
   std::vector<Layout> layouts;
   for_each_layout(geometry, geometry.profiles_in(set), {}, [&](const Layout& layout, bool maximal) {

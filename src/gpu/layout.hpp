@@ -82,6 +82,10 @@ struct LayoutCounts {
 /// Nothing for a board without a profile table.
 std::optional<LayoutCounts> count_layouts(const Geometry& geometry, ProfileSet set);
 
+/// Whether the layouts of a profile set rest on placements that were seen: kVerified, or kInferred
+/// if any placement is inferred.
+Evidence layouts_evidence(const Geometry& geometry, ProfileSet set);
+
 /// All maximal layouts of a profile set, in canonical order.
 std::vector<Layout> maximal_layouts(const Geometry& geometry, ProfileSet set);
 

@@ -139,8 +139,14 @@ class ListingReader {
                                geometry_.key()));
     }
     if (parts && parts->gpu_instance_name != name) {
-      note(fmt::format(
-          "{} is {} on {}", one_line(parts->gpu_instance_name, 60), name, geometry_.key()));
+      const std::string printed = one_line(parts->gpu_instance_name, 60);
+      // A spelling that the catalogue lists is certain; another one may be another GPU's.
+      note(by_name ? fmt::format("{} is {} on {}", printed, name, geometry_.key())
+                   : fmt::format(
+                         "{} is taken as {} of {}, by its profile id; is --gpu the right model?",
+                         printed,
+                         name,
+                         geometry_.key()));
     }
     return *by_id;
   }

@@ -236,5 +236,14 @@ TEST(LayoutDeathTest, FixedInstancesThatClash_AreAProgrammerError) {
   EXPECT_DEATH(for_each_layout(a30, {}, {whole, whole}, ignore), "fixed instances are legal");
 }
 
+TEST(Layout_Evidence, InferredPlacements_MarkTheCounts) {
+  // Aim: counts that rest on inferred placements say so.
+  EXPECT_EQ(layouts_evidence(**builtin_catalogue().find("A100-40GB"), ProfileSet::kAll),
+            Evidence::kVerified);
+  EXPECT_EQ(layouts_evidence(**builtin_catalogue().find("RTX-PRO-5000-Blackwell-48GB"),
+                             ProfileSet::kPlain),
+            Evidence::kInferred);
+}
+
 }  // namespace
 }  // namespace septule::gpu

@@ -149,7 +149,7 @@ TEST(SmiListing, OtherSpellings_AreNotedAndIdsDecide) {
             profile_of(model("H100-94GB"), "1g.24gb"));
   const auto odd = read(table(kGiHead, {"|   0  MIG 3g.19gb 9 2 4:4 |"}));
   ASSERT_TRUE(odd) << odd.error().message;
-  EXPECT_THAT(odd->notes[0], HasSubstr("3g.19gb is 3g.20gb on A100-40GB"));
+  EXPECT_THAT(odd->notes[0], HasSubstr("3g.19gb is taken as 3g.20gb of A100-40GB"));
 }
 
 TEST(SmiListing, OldDriverWithoutPlacement_IsReadWhereItIsClear) {

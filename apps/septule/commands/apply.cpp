@@ -45,6 +45,15 @@ Result<std::string> export_text(const std::string& kind,
     }
     return written.text;
   }
+  if (transition.step_count() == 0) {
+    // Nothing changes, so the ids that exist are the ids to name, if the state gives them all.
+    if (const auto exact = interop::slurm_gres_of_inventory(from)) {
+      for (const std::string& note : exact->notes) {
+        say_note(note);
+      }
+      return exact->text;
+    }
+  }
   SEPTULE_TRY(const interop::SlurmGres written,
               interop::slurm_gres_of_goal(
                   from.node.empty() ? "localhost" : from.node, reached_state(transition), node));

@@ -87,7 +87,8 @@ std::string help_text(const optimize::FitExplanation& fit) {
     for (const optimize::DestroyedInstance& one : *fit.idle_enough) {
       names.push_back(fmt::format("{} on GPU {}", one.text, one.gpu.value()));
     }
-    text += fmt::format("  destroy idle {} (disturbs nobody)\n", joined_with_and(names));
+    text += fmt::format("  destroy idle {} (nobody holds them, as far as the state says)\n",
+                        joined_with_and(names));
   }
   if (fit.moves && !fit.moves->moves.empty()) {
     text +=

@@ -12,11 +12,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string count_text(const std::optional<gpu::LayoutCounts>& counts, bool is_maximal) {
+std::string count_text(const gpu::Geometry& geometry,
+                       const std::optional<gpu::LayoutCounts>& counts,
+                       bool is_maximal) {
   if (!counts) {
     return "N/A";
   }
-  return std::to_string(is_maximal ? counts->maximal : counts->legal);
+  const bool is_verified =
+      gpu::layouts_evidence(geometry, gpu::ProfileSet::kPlain) == gpu::Evidence::kVerified;
+  return fmt::format("{}{}", is_maximal ? counts->maximal : counts->legal, is_verified ? "" : "~");
 }
 
 Result<int> run_gpus(const Invocation& /*invocation*/, Context& context) {
@@ -57,8 +61,8 @@ Result<int> run_gpus(const Invocation& /*invocation*/, Context& context) {
                    compute,
                    memory,
                    profiles,
-                   count_text(counts, true),
-                   count_text(counts, false),
+                   count_text(geometry, counts, true),
+                   count_text(geometry, counts, false),
                    evidence});
     wide.add_row({geometry.key(),
                   facts.architecture,
@@ -66,8 +70,8 @@ Result<int> run_gpus(const Invocation& /*invocation*/, Context& context) {
                   compute,
                   memory,
                   profiles,
-                  count_text(counts, true),
-                  count_text(counts, false),
+                  count_text(geometry, counts, true),
+                  count_text(geometry, counts, false),
                   evidence,
                   facts.min_driver.empty() ? "N/A" : facts.min_driver,
                   facts.pci_ids.empty() ? "N/A" : fmt::format("{}", fmt::join(facts.pci_ids, " ")),
@@ -83,17 +87,19 @@ Result<int> run_gpus(const Invocation& /*invocation*/, Context& context) {
 }  // namespace
 
 Command gpus_command() {
-  return {.record =
-              {.path = {"gpus"},
-               .summary = "list the GPU models that can be planned for",
-               .description = {"One line per model: compute and memory slices, number of profiles, "
-                               "maximal and legal layouts of the plain profiles, and how well the "
-                               "figures are founded. N/A: nobody has published it."},
-               .options = {output_option(), verbose_option()},
-               .examples = {{"septule gpus", "every model in one table"},
-                            {"septule gpus -o wide", "with board names, PCI ids and drivers"}},
-               .exit_codes = {0, 1, 2}},
-          .run = run_gpus};
+  return {
+      .record =
+          {.path = {"gpus"},
+           .summary = "list the GPU models that can be planned for",
+           .description =
+               {"One line per model: compute and memory slices, number of profiles, "
+                "maximal and legal layouts of the plain profiles, and how well the "
+                "figures are founded. N/A: nobody has published it; ~: from inferred placements."},
+           .options = {output_option(), verbose_option()},
+           .examples = {{"septule gpus", "every model in one table"},
+                        {"septule gpus -o wide", "with board names, PCI ids and drivers"}},
+           .exit_codes = {0, 1, 2}},
+      .run = run_gpus};
 }
 
 }  // namespace septule::app

@@ -13,6 +13,7 @@
 #include "septule/files.hpp"
 #include "septule/gpu_document.hpp"
 #include "septule/inputs.hpp"
+#include "septule/packing_view.hpp"
 
 namespace septule::app {
 
@@ -251,6 +252,7 @@ Result<int> validate_inventory(const std::string& text,
                           gpu.geometry->key(),
                           gpu.is_mig_enabled ? layout : "MIG off");
   }
+  document["after"] = inventory_document(inventory);
   SEPTULE_TRY_STATUS(context.output.emit(document, [&] { return people; }));
   return 0;
 }
