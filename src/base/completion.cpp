@@ -108,6 +108,20 @@ std::string option_words(const CommandRecord& command) {
   return words;
 }
 
+/// The branches of `case "$path|$word"` that follow the commands typed so far (bash and zsh).
+std::string path_cases(std::span<const CommandRecord> commands) {
+  std::string script;
+  for (const auto& path : all_paths(commands)) {
+    for (const auto& [word, summary] : next_words(commands, path)) {
+      script += fmt::format("      {}) path={} ;;\n",
+                            single_quoted(fmt::format("{}|{}", fmt::join(path, " "), word)),
+                            single_quoted(fmt::format(
+                                "{}{}{}", fmt::join(path, " "), path.empty() ? "" : " ", word)));
+    }
+  }
+  return script;
+}
+
 std::string bash_script(std::span<const CommandRecord> commands,
                         std::span<const std::string> models) {
   std::string script =
@@ -123,14 +137,7 @@ std::string bash_script(std::span<const CommandRecord> commands,
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    word=${COMP_WORDS[i]}\n"
       "    case \"$path|$word\" in\n";
-  for (const auto& path : all_paths(commands)) {
-    for (const auto& [word, summary] : next_words(commands, path)) {
-      script += fmt::format("      {}) path={} ;;\n",
-                            single_quoted(fmt::format("{}|{}", fmt::join(path, " "), word)),
-                            single_quoted(fmt::format(
-                                "{}{}{}", fmt::join(path, " "), path.empty() ? "" : " ", word)));
-    }
-  }
+  script += path_cases(commands);
   script += "    esac\n  done\n  COMPREPLY=()\n  case \"$path|$previous\" in\n";
   for (const CommandRecord& command : commands) {
     for (const OptionRecord& option : command.options) {
@@ -209,14 +216,7 @@ std::string zsh_script(std::span<const CommandRecord> commands,
       "#compdef septule\n# zsh completion for septule; made by: septule completion zsh\n"
       "_septule() {\n  local path='' word i\n  local -a names\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n    word=${words[i]}\n    case \"$path|$word\" in\n";
-  for (const auto& path : all_paths(commands)) {
-    for (const auto& [word, summary] : next_words(commands, path)) {
-      script += fmt::format("      {}) path={} ;;\n",
-                            single_quoted(fmt::format("{}|{}", fmt::join(path, " "), word)),
-                            single_quoted(fmt::format(
-                                "{}{}{}", fmt::join(path, " "), path.empty() ? "" : " ", word)));
-    }
-  }
+  script += path_cases(commands);
   script += "    esac\n  done\n  case \"$path\" in\n";
   for (const auto& path : all_paths(commands)) {
     script += fmt::format("  {})\n", single_quoted(fmt::format("{}", fmt::join(path, " "))));
