@@ -1,0 +1,130 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "job/job.hpp"
+
+namespace septule::job {
+
+/// What became of one job. Times by TimeKind add up to finish - submit exactly.
+struct JobOutcome {
+  JobId id;
+  JobState state = JobState::kDone;  ///< kDone or kRejected
+  SimTime submit;
+  std::optional<SimTime> first_start;  ///< process start begins
+  std::optional<SimTime> finish;
+  std::array<Duration, kTimeKindCount> times{};
+  Duration ideal;  ///< one start plus the whole run alone on the whole GPU (miso.md 8)
+  Duration work;   ///< useful time alone on the whole GPU, costs' step factor included; x gpus
+  int gpu_count = 1;
+  int checkpoints = 0;
+  int characterisations = 0;
+  int gpu_changes = 0;  ///< starts on another GPU than before
+};
+
+/// A stretch of time in which one GPU was cut and used in one way: for timelines. Adjacent, in time
+/// order per GPU.
+struct TimelineSpan {
+  struct Use {
+    int start = 0;  ///< of the GPU instance, memory slices
+    int size = 0;   ///< 0..grid size
+    std::optional<JobId> job;
+    JobState state = JobState::kRunning;
+  };
+  int gpu = 0;
+  SimTime begin;
+  SimTime end;
+  bool is_reconfiguring = false;
+  std::vector<Use> uses;  ///< by start, then job; several jobs in one place = MPS
+};
+
+/// A value that holds from `time` on: queue length, instantaneous STP.
+struct SeriesPoint {
+  SimTime time;
+  double queue = 0;        ///< jobs waiting
+  double stp = 0;          ///< sum of progress rates of jobs making progress, all GPUs
+  double busy_slices = 0;  ///< compute slices in use
+};
+
+/// Everything one simulated run gives. A plain value.
+struct RunRecord {
+  std::string policy;
+  std::string cluster;
+  std::uint64_t seed = 0;
+  int gpu_count = 0;
+  std::vector<JobOutcome> jobs;  ///< by id
+  SimTime makespan;              ///< last finish; origin t = 0 (miso.md 8)
+  std::int64_t events = 0;
+  std::int64_t decisions = 0;
+  std::int64_t reconfigurations = 0;   ///< re-cuts of a GPU
+  std::int64_t characterisations = 0;  ///< characterisation runs (of a GPU)
+  std::int64_t checkpoints = 0;
+  double busy_slice_s = 0;        ///< compute slices x seconds in use
+  double total_slice_s = 0;       ///< compute slices x seconds until the makespan
+  double fragmented_slice_s = 0;  ///< idle compute slices x seconds while a job waits
+  double energy_j = 0;            ///< estimate from the power curve, docs/formats.md
+  std::uint64_t digest = 0;
+  std::vector<TimelineSpan> timeline;   ///< empty unless recorded
+  std::vector<SeriesPoint> series;      ///< empty unless recorded
+  std::vector<std::string> violations;  ///< what the checkers found; empty = none (or not checked)
+};
+
+/// Figures of one run (docs/formats.md, "Run figures": unit and formula of each).
+struct RunFigures {
+  double mean_jct_s = 0;
+  double median_jct_s = 0;
+  double p95_jct_s = 0;
+  double makespan_s = 0;
+  double stp_per_gpu = 0;  ///< work based: sum of work / (GPUs x makespan)
+  double mean_wait_s = 0;
+  double mean_characterisation_s = 0;
+  double mean_reconfiguration_s = 0;
+  double mean_running_s = 0;
+  double slowdown_median = 0;  ///< slowdown = JCT / ideal
+  double slowdown_p90 = 0;
+  double slowdown_p99 = 0;
+  double slowdown_max = 0;
+  double share_within_1_5 = 0;  ///< jobs with JCT <= 1.5 x ideal
+  double share_within_2 = 0;
+  double utilisation = 0;    ///< busy compute slices / all
+  double fragmentation = 0;  ///< idle compute slices while a job waits / all
+  double reconfigurations = 0;
+  double characterisations = 0;
+  double checkpoints = 0;
+  double energy_kwh = 0;
+  double jobs_done = 0;
+  double jobs_rejected = 0;
+};
+/// Means over finished jobs; rejected jobs are counted, never averaged. All 0 if no job finished.
+RunFigures figures_of(const RunRecord& run);
+
+/// A column of RunFigures: how it is written and what it means. One table behind CSV, JSON, report
+/// and docs/formats.md.
+struct FigureColumn {
+  const char* name;
+  const char* unit;
+  const char* formula;
+  double RunFigures::* member;
+  int decimals;
+};
+std::span<const FigureColumn> figure_columns();
+
+/// Mean with the 95 % confidence interval over seeds (Student t, two-sided). `low`, `high` absent
+/// for one value.
+struct Interval {
+  double mean = 0;
+  std::optional<double> low;
+  std::optional<double> high;
+};
+Interval confidence_interval(std::span<const double> values);
+/// Quantile of the sorted copy, linear between order statistics. `values` not empty, q in [0, 1].
+double quantile(std::span<const double> values, double q);
+
+}  // namespace septule::job
