@@ -46,6 +46,7 @@ class ClusterView {
 
   const gpu::Geometry& geometry() const { return *geometry_; }
   int gpu_count() const { return static_cast<int>(gpus_.size()); }
+  int jobs_max() const { return static_cast<int>(jobs_.size()); }
   const GpuView& gpu(GpuId id) const { return gpus_[static_cast<std::size_t>(id.value())]; }
   const JobView& job(job::JobId id) const { return jobs_[static_cast<std::size_t>(id.value())]; }
 
