@@ -126,6 +126,9 @@ void Controller::step() {
     if (!fits(*spec)) {
       parts_.view.reject(spec->id, now);
       ++rejected_count_;
+      if (parts_.observer != nullptr) {
+        parts_.observer->on_reject(now, spec->id);
+      }
       continue;
     }
     events_.emplace_back(sched::JobSubmitted{spec->id});
@@ -173,6 +176,9 @@ void Controller::take(const AgentReport& report) {
       }
       break;
     case AgentReport::Kind::kJobEnded:
+      if (parts_.view.job(report.job).state == sched::JobView::State::kEnded) {
+        break;  // each GPU of a gang reports it
+      }
       reconciler_.job_ended(report.job);
       add(sched::JobEnded{report.job, report.gpu});
       break;
@@ -240,10 +246,12 @@ void Controller::carry_out() {
                        is_gang ? Reconciler::Members::kGang : Reconciler::Members::kOwnJobs);
   }
   for (const job::JobId job : dropped_) {
-    const sched::JobView& seen = parts_.view.job(job);
-    if (seen.state == sched::JobView::State::kPlaced &&
-        parts_.view.gpu(seen.gpu).goal.find(job) == nullptr) {
+    if (parts_.view.job(job).state == sched::JobView::State::kPlaced &&
+        !parts_.view.is_placed(job)) {
       parts_.view.requeue(job, now);
+      if (parts_.observer != nullptr) {
+        parts_.observer->on_requeue(now, job);
+      }
     }
   }
   for (const sched::WakeAt& wake_up : decisions_.wakes) {

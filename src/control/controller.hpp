@@ -25,6 +25,8 @@ class ControlObserver {
   virtual void on_goal(SimTime time, const sched::SetGoal& decision) = 0;
   virtual void on_order(SimTime time, const GpuOrder& order) = 0;
   virtual void on_refusal(SimTime time, const std::string& why) = 0;
+  virtual void on_requeue(SimTime time, job::JobId job) = 0;
+  virtual void on_reject(SimTime time, job::JobId job) = 0;
 };
 
 /// The controller core: batches the inputs of an instant, applies them to the view, asks the

@@ -17,6 +17,7 @@ namespace {
 constexpr auto kVariants = std::to_array<PolicyVariant>({
     {.name = "nopart",
      .summary = "one job per whole GPU, first come first served",
+     .begins_whole = true,
      .make = make_nopart},
 });
 
