@@ -130,6 +130,21 @@ bool ClusterView::is_placed(job::JobId id) const {
   return view.state == State::kPlaced && gpu(view.gpu).goal.find(id) != nullptr;
 }
 
+std::vector<GpuId> ClusterView::gpus_of(job::JobId id) const {
+  std::vector<GpuId> gpus;
+  const JobView& view = job(id);
+  if (view.spec != nullptr && view.spec->gpus > 1) {
+    for (auto place = gang_places_.lower_bound({.job = id, .gpu = GpuId()});
+         place != gang_places_.end() && place->job == id;
+         ++place) {
+      gpus.push_back(place->gpu);
+    }
+  } else if (is_placed(id)) {
+    gpus.push_back(view.gpu);
+  }
+  return gpus;
+}
+
 void ClusterView::requeue(job::JobId id, SimTime now) {
   JobView& job = mutable_job(id);
   SEPTULE_CHECK(job.state == State::kPlaced && !is_placed(id),

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sched/policies/mps_only.hpp"
 #include "sched/policies/nopart.hpp"
+#include "sched/policies/optsta.hpp"
 
 namespace septule::sched {
 
@@ -19,6 +21,24 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "one job per whole GPU, first come first served",
      .begins_whole = true,
      .make = make_nopart},
+    {.name = "optsta",
+     .summary = "one static layout on all GPUs, chosen on other seeds",
+     .needs_layout = true,
+     .make = make_optsta},
+    {.name = "optsta-promote",
+     .summary = "optsta; running jobs move up to larger idle instances",
+     .needs_layout = true,
+     .make = make_optsta_promote},
+    {.name = "optsta-on-trace",
+     .summary = "optsta with the layout chosen on the evaluated trace itself",
+     .needs_layout = true,
+     .make = make_optsta_on_trace},
+    {.name = "mps-only",
+     .summary = "up to 3 jobs share a GPU by MPS at 33 %, spread by load",
+     .make = make_mps_only},
+    {.name = "mps-only-pack",
+     .summary = "up to 3 jobs share a GPU by MPS at 33 %, first GPU with room",
+     .make = make_mps_only_pack},
 });
 
 }  // namespace
