@@ -17,7 +17,10 @@ namespace {
 
 // One row per name. Factories are declared in the header of their policy.
 constexpr auto kVariants = std::to_array<PolicyVariant>({
-    {.name = "nopart", .summary = "one job per whole GPU", .make = make_nopart},
+    {.name = "nopart",
+     .summary = "one job per whole GPU, first come first served",
+     .begins_whole = true,
+     .make = make_nopart},
     {.name = "optsta",
      .summary = "one static layout on all GPUs, chosen on other seeds",
      .needs_layout = true,
