@@ -30,10 +30,10 @@ struct PartitionQuestion {
 /// true. Fixed size, no heap memory.
 struct PartitionAnswer {
   bool is_feasible = false;
-  int code = 0;                                                     ///< index into the table
-  InlineVector<gpu::PlacedProfile, kAssignedJobsMax> instances;     ///< by start
-  std::array<int, kAssignedJobsMax> instance_of{};                  ///< by job, into `instances`
-  double objective = 0;                                             ///< the mean for kMeanSlowdown
+  int code = 0;                                                  ///< index into the table
+  InlineVector<gpu::PlacedProfile, kAssignedJobsMax> instances;  ///< by start
+  std::array<int, kAssignedJobsMax> instance_of{};               ///< by job, into `instances`
+  double objective = 0;                                          ///< the mean for kMeanSlowdown
   int moved = 0;  ///< jobs that were somewhere and end somewhere else
 };
 
@@ -116,7 +116,7 @@ class PartitionTable {
 
   std::vector<Code> codes_;
   std::vector<Instances> layouts_;
-  std::vector<ProfileIndex> profiles_;  // those of any code
+  std::vector<ProfileIndex> profiles_;                                 // those of any code
   std::array<std::vector<Assignment>, kAssignedJobsMax> assignments_;  // by job count - 1
 };
 

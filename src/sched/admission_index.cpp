@@ -43,8 +43,8 @@ void AdmissionIndex::erase(GpuId gpu) {
 
 std::optional<GpuId> AdmissionIndex::find(int rank) const {
   for (int job_count = 0; job_count <= kJobCountMax; ++job_count) {
-    std::uint32_t bounds =
-        filled_[static_cast<std::size_t>(job_count)] & (~std::uint32_t{0} << static_cast<unsigned>(rank));
+    std::uint32_t bounds = filled_[static_cast<std::size_t>(job_count)] &
+                           (~std::uint32_t{0} << static_cast<unsigned>(rank));
     std::optional<std::size_t> first;
     for (; bounds != 0; bounds &= bounds - 1) {
       const std::optional<std::size_t> here =

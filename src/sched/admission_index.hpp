@@ -39,9 +39,9 @@ class AdmissionIndex {
   }
 
   int rank_count_;
-  std::vector<IndexSet> buckets_;           // by job count, then bound
-  std::vector<std::uint32_t> filled_;       // by job count: bit b = bucket of bound b holds some
-  std::vector<std::int16_t> bucket_of_;     // by GPU
+  std::vector<IndexSet> buckets_;        // by job count, then bound
+  std::vector<std::uint32_t> filled_;    // by job count: bit b = bucket of bound b holds some
+  std::vector<std::int16_t> bucket_of_;  // by GPU
 };
 
 }  // namespace septule::sched

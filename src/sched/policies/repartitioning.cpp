@@ -82,7 +82,7 @@ void RepartitioningPolicy::decide(const ClusterView& view,
   }
   std::ranges::sort(touched_);
   for (const GpuId gpu : touched_) {
-    refresh(view, gpu);
+    refresh(call, gpu);
     if (state(gpu).is_characterised && can_change(view.gpu(gpu)) &&
         !view.gpu(gpu).goal.slots.empty()) {
       optimise_again(call, gpu);
@@ -95,8 +95,7 @@ void RepartitioningPolicy::decide(const ClusterView& view,
     if (!its.is_dirty || !can_change(view.gpu(gpu)) || its.decided_at == call_count_) {
       continue;
     }
-    const bool must_wait =
-        setting_ == Setting::kArtifact || view.gpu(gpu).goal.slots.empty();
+    const bool must_wait = setting_ == Setting::kArtifact || view.gpu(gpu).goal.slots.empty();
     if (must_wait && !is_queue_empty) {
       postponed_.insert(static_cast<std::size_t>(gpu.value()));
     } else {
@@ -145,6 +144,7 @@ void RepartitioningPolicy::note(Call& call, const Event& event) {
     touch(troubled->gpu);
   } else if (std::holds_alternative<WokeUp>(event)) {
     for (const GpuId gpu : gap_waiting_) {
+      state(gpu).is_gap_waiting = false;
       touch(gpu);
     }
     gap_waiting_.clear();
@@ -181,14 +181,18 @@ void RepartitioningPolicy::note_speed(Call& call, const JobSpeedChanged& event) 
   touch(event.gpu);
 }
 
-void RepartitioningPolicy::refresh(const ClusterView& view, GpuId gpu) {
-  const GpuView& its = view.gpu(gpu);
+void RepartitioningPolicy::refresh(const Call& call, GpuId gpu) {
+  const GpuView& its = call.view.gpu(gpu);
   // A GPU held by a gang has a slot without an instance: it takes no one.
   if (!can_change(its) || (its.goal.mode == GpuGoal::Mode::kWholeGpu && !its.goal.slots.empty())) {
     index_.erase(gpu);
     return;
   }
-  index_.set(gpu, static_cast<int>(its.goal.slots.size()), 0);
+  AdmissionState held;
+  for (const Slot& slot : its.goal.slots) {
+    held = AdmissionTable::with(held, smallest_rank(call, slot.job));
+  }
+  index_.set(gpu, held.job_count, admission_.bound(held));
 }
 
 // ---- arrivals
@@ -207,12 +211,22 @@ bool RepartitioningPolicy::place_queue(Call& call) {
       }
       continue;
     }
-    const std::optional<GpuId> gpu = index_.find(smallest_rank(call, due.job));
+    const std::optional<GpuId> gpu = find_gpu(call, smallest_rank(call, due.job));
     if (!gpu.has_value() || !place(call, *gpu, due.job)) {
       return false;
     }
   }
   return true;
+}
+
+std::optional<GpuId> RepartitioningPolicy::find_gpu(const Call& call, int rank) {
+  // A GPU may have begun to change without a word: when it waited for a job that moved to it.
+  std::optional<GpuId> gpu = index_.find(rank);
+  while (gpu.has_value() && !can_change(call.view.gpu(*gpu))) {
+    index_.erase(*gpu);
+    gpu = index_.find(rank);
+  }
+  return gpu;
 }
 
 bool RepartitioningPolicy::place(Call& call, GpuId gpu, job::JobId job) {
@@ -229,6 +243,12 @@ bool RepartitioningPolicy::place(Call& call, GpuId gpu, job::JobId job) {
 }
 
 bool RepartitioningPolicy::place_gang(Call& call, const job::JobSpec& spec) {
+  for (auto gpu = index_.first_empty(0); gpu.has_value();
+       gpu = index_.first_empty(gpu->value() + 1)) {
+    if (!can_change(call.view.gpu(*gpu))) {
+      index_.erase(*gpu);
+    }
+  }
   if (index_.empty_count() < static_cast<std::size_t>(spec.gpus)) {
     return false;
   }
@@ -257,7 +277,7 @@ void RepartitioningPolicy::emit(Call& call, GpuId gpu, std::string_view reason) 
 }
 
 bool RepartitioningPolicy::complete_goal(Call& call, GpuId gpu, Cause cause) {
-  const GpuState& its = state(gpu);
+  GpuState& its = state(gpu);
   goal_.mode = GpuGoal::Mode::kPartitioned;
   goal_.purpose = GoalPurpose::kRun;
   goal_.restart = RestartRule::kEverything;
@@ -271,8 +291,11 @@ bool RepartitioningPolicy::complete_goal(Call& call, GpuId gpu, Cause cause) {
   if (may_characterise && is_unknown_among_slots(call)) {
     if (cause == Cause::kDeparture && its.was_characterised &&
         call.context.now < its.characterised_at + gap_) {
-      gap_waiting_.push_back(gpu);
-      call.out.wakes.push_back({.time = its.characterised_at + gap_});
+      if (!its.is_gap_waiting) {
+        its.is_gap_waiting = true;
+        gap_waiting_.push_back(gpu);
+        call.out.wakes.push_back({.time = its.characterised_at + gap_});
+      }
       return false;
     }
     make_characterisation();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -68,12 +69,13 @@ class RepartitioningPolicy final : public Policy {
 
  private:
   struct GpuState {
-    std::uint64_t seen_at = 0;     // number of the decide() that touched it last
-    std::uint64_t decided_at = 0;  // number of the decide() that gave it a goal last
-    bool is_dirty = false;         // to be optimised again
+    std::uint64_t seen_at = 0;      // number of the decide() that touched it last
+    std::uint64_t decided_at = 0;   // number of the decide() that gave it a goal last
+    bool is_dirty = false;          // to be optimised again
     bool is_characterised = false;  // its run ended in this decide()
-    bool is_troubled = false;       // an order failed: no further characterisation run until settled
+    bool is_troubled = false;  // an order failed: no further characterisation run until settled
     bool was_characterised = false;
+    bool is_gap_waiting = false;  // in gap_waiting_
     SimTime characterised_at;
   };
   struct Call;  // what one decide() works with
@@ -84,9 +86,10 @@ class RepartitioningPolicy final : public Policy {
   void note_speed(Call& call, const JobSpeedChanged& event);
   void note_end(Call& call, const JobEnded& event);
   void touch(GpuId gpu);
-  void refresh(const ClusterView& view, GpuId gpu);
+  void refresh(const Call& call, GpuId gpu);
   /// Whether the whole queue has been placed.
   bool place_queue(Call& call);
+  std::optional<GpuId> find_gpu(const Call& call, int rank);
   bool place(Call& call, GpuId gpu, job::JobId job);
   bool place_gang(Call& call, const job::JobSpec& spec);
   void optimise_again(Call& call, GpuId gpu);
@@ -117,7 +120,7 @@ class RepartitioningPolicy final : public Policy {
   TargetFinder finder_;
   gpu::PlacedProfile whole_;
   std::vector<GpuState> gpus_;
-  IndexSet postponed_;             // dirty GPUs that wait for an empty queue
+  IndexSet postponed_;              // dirty GPUs that wait for an empty queue
   std::vector<GpuId> gap_waiting_;  // GPUs that wait for WokeUp
   std::map<job::JobId, std::vector<GpuId>> gangs_;
   std::uint64_t call_count_ = 0;

@@ -1,6 +1,7 @@
 #include "sched/policies/target_finder.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/check.hpp"
@@ -118,7 +119,7 @@ void TargetFinder::find_anywhere(const TargetJobs& jobs, TargetPlaces& places) {
     return;
   }
   const std::optional<double> present = present_value(jobs);
-  const double gain = !present.has_value()               ? 1
+  const double gain = !present.has_value()             ? 1
                       : plan::is_maximised(objective_) ? assignment_.objective - *present
                                                        : *present - assignment_.objective;
   InlineVector<gpu::PlacedProfile, optimize::kAssignedJobsMax> chosen;

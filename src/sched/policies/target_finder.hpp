@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <array>
 #include <optional>
 
 #include "base/inline_vector.hpp"
@@ -28,8 +28,8 @@ struct TargetJobs {
 /// Where they should run. Fields beyond `is_feasible` mean something only if it is true.
 struct TargetPlaces {
   bool is_feasible = false;
-  InlineVector<gpu::PlacedProfile, kInstancesMax> instances;    ///< canonical order
-  std::array<int, optimize::kAssignedJobsMax> instance_of{};    ///< by job
+  InlineVector<gpu::PlacedProfile, kInstancesMax> instances;  ///< canonical order
+  std::array<int, optimize::kAssignedJobsMax> instance_of{};  ///< by job
 };
 
 /// The optimal partition for the jobs of one GPU, from the table or from all layouts.
