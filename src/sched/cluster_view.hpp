@@ -47,6 +47,8 @@ class ClusterView {
   const gpu::Geometry& geometry() const { return *geometry_; }
   int gpu_count() const { return static_cast<int>(gpus_.size()); }
   const GpuView& gpu(GpuId id) const { return gpus_[static_cast<std::size_t>(id.value())]; }
+  /// Jobs that the view has room for: ids are below.
+  int jobs_max() const { return static_cast<int>(jobs_.size()); }
   const JobView& job(job::JobId id) const { return jobs_[static_cast<std::size_t>(id.value())]; }
 
   /// Waiting jobs in the order in which they are due: priority (larger first), then submission
@@ -62,8 +64,15 @@ class ClusterView {
   void submit(const job::JobSpec& spec, SimTime now);
   void reject(job::JobId job, SimTime now);
   void apply(const Event& event, SimTime now);
+  /// Replaces the goal. Its jobs are placed there from now on; those of the old goal that it leaves
+  /// out stay kPlaced until another goal of the batch or requeue() takes them. Goals of one batch
+  /// may come in any order.
   void set_goal(GpuId gpu, const GpuGoal& goal, SimTime now);
   void set_phase(GpuId gpu, GpuPhase phase, SimTime now);
+  /// Whether a goal names the job: false between set_goal() that leaves it out and requeue().
+  bool is_placed(job::JobId job) const;
+  /// The GPUs whose goals name the job, ascending: none, one, or those of a gang. Allocates.
+  std::vector<GpuId> gpus_of(job::JobId job) const;
   /// Jobs taken out of a goal and not placed by another goal go back to the queue.
   void requeue(job::JobId job, SimTime now);
 
@@ -71,10 +80,21 @@ class ClusterView {
   JobView& mutable_job(job::JobId id) { return jobs_[static_cast<std::size_t>(id.value())]; }
   GpuView& mutable_gpu(GpuId id) { return gpus_[static_cast<std::size_t>(id.value())]; }
 
+  void end(job::JobId id, SimTime now);
+  void refresh_gang(job::JobId id);
+
+  /// One GPU of a gang.
+  struct GangPlace {
+    job::JobId job;
+    GpuId gpu;
+    friend auto operator<=>(const GangPlace&, const GangPlace&) = default;
+  };
+
   const gpu::Geometry* geometry_;
   std::vector<GpuView> gpus_;
   std::vector<JobView> jobs_;
   std::set<QueueKey> queue_;
+  std::set<GangPlace> gang_places_;  ///< of placed jobs with more than one GPU
 };
 
 }  // namespace septule::sched
