@@ -193,9 +193,9 @@ class PolicyTest : public ::testing::Test {
   gpu::PlacedProfile placed(std::string_view profile, int start) const {
     return {.profile = geometry().find_profile(profile).value(), .start = MemorySlices(start)};
   }
-  /// 3g.20gb@0, 2g.10gb@4, 2g.10gb@6: the artifact's static layout.
+  /// 2g.10gb@0, 2g.10gb@2, 3g.20gb@4: the artifact's static layout.
   gpu::Layout layout_3_2_2() const {
-    return {placed("3g.20gb", 0), placed("2g.10gb", 4), placed("2g.10gb", 6)};
+    return {placed("2g.10gb", 0), placed("2g.10gb", 2), placed("3g.20gb", 4)};
   }
   sched::PolicySetup setup(int gpu_count, sched::Setting setting = sched::Setting::kPaper) const {
     return {.geometry = &geometry(),
