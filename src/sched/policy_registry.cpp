@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sched/policies/miso.hpp"
 #include "sched/policies/mps_only.hpp"
 #include "sched/policies/nopart.hpp"
 #include "sched/policies/optsta.hpp"
+#include "sched/policies/oracle.hpp"
 
 namespace septule::sched {
 
@@ -17,7 +19,10 @@ namespace {
 
 // One row per name. Factories are declared in the header of their policy.
 constexpr auto kVariants = std::to_array<PolicyVariant>({
-    {.name = "nopart", .summary = "one job per whole GPU", .make = make_nopart},
+    {.name = "nopart",
+     .summary = "one job per whole GPU, first come first served",
+     .begins_whole = true,
+     .make = make_nopart},
     {.name = "optsta",
      .summary = "one static layout on all GPUs, chosen on other seeds",
      .needs_layout = true,
@@ -36,6 +41,32 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
     {.name = "mps-only-pack",
      .summary = "up to 3 jobs share a GPU by MPS at 33 %, first GPU with room",
      .make = make_mps_only_pack},
+    {.name = "miso",
+     .summary = "MISO: measures jobs together by MPS, then cuts the GPU for them",
+     .has_error = true,
+     .make = make_miso},
+    {.name = "miso-wide",
+     .summary = "miso with all layouts, 4g beside 3g and idle instances too",
+     .has_error = true,
+     .make = make_miso_wide},
+    {.name = "oracle",
+     .summary = "miso that knows all speeds and measures nothing",
+     .knowledge = predict::Knowledge::kEverything,
+     .make = make_oracle},
+    {.name = "oracle-free",
+     .summary = "oracle without costs of checkpoints, re-cuts and restarts",
+     .knowledge = predict::Knowledge::kEverything,
+     .is_free = true,
+     .make = make_oracle},
+    {.name = "oracle-wide",
+     .summary = "oracle with all layouts, 4g beside 3g and idle instances too",
+     .knowledge = predict::Knowledge::kEverything,
+     .make = make_oracle_wide},
+    {.name = "oracle-wide-free",
+     .summary = "oracle-wide without costs of checkpoints, re-cuts and restarts",
+     .knowledge = predict::Knowledge::kEverything,
+     .is_free = true,
+     .make = make_oracle_wide},
 });
 
 }  // namespace

@@ -44,6 +44,7 @@ struct PolicyVariant {
   predict::Knowledge knowledge = predict::Knowledge::kPerJob;
   bool has_error = false;     ///< its table gets the prediction error of the run
   bool is_free = false;       ///< runs without checkpoint, re-cut and restart costs
+  bool begins_whole = false;  ///< its GPUs have MIG off at the start
   bool needs_layout = false;  ///< wants PolicySetup::static_layout
   std::unique_ptr<Policy> (*make)(const PolicySetup& setup) = nullptr;
 };
