@@ -291,10 +291,11 @@ DecisionChecker::Verdict DecisionChecker::refused_gangs(const ClusterView& view)
     const auto wanted = static_cast<std::size_t>(view.job(gang).spec->gpus);
     if (count != 0 && count != wanted) {
       const GpuId named = given.empty() ? view.job(gang).gpu : given.front().gpu;
-      return fmt::format("goal for GPU {}: job {} would have {} GPUs; its gang takes {} or none",
+      return fmt::format("goal for GPU {}: job {} would have {} {}; its gang takes {} or none",
                          named.value(),
                          gang.value(),
                          count,
+                         count == 1 ? "GPU" : "GPUs",
                          wanted);
     }
   }

@@ -387,6 +387,11 @@ void SimJobs::start(GpuId gpu_id,
   account();
   SimTime settled = env_.now();
   for (const port::JobStart& start : jobs) {
+    if (at(start.job).state == JobState::kDone) {
+      // Its end and this order have crossed.
+      client_->on_job_ended(gpu_id, start.job);
+      continue;
+    }
     const bool is_launched = start_part(gpu_id, start, purpose);
     if (spec(start.job).gpus > 1) {
       auto& parts = gangs_[start.job];
