@@ -43,7 +43,7 @@ class ClusterSim final : public control::AgentLink,
   Result<job::RunRecord> run();
 
   void send(const control::GpuOrder& order) override { agent_of(order.gpu).take(order); }
-  void report(const control::AgentReport& report) override { controller_->report(report); }
+  void report(const control::AgentReport& report) override;
   void on_timer(std::uint64_t payload) override;
 
   void on_stopped(GpuId gpu, std::uint64_t token) override { agent_of(gpu).on_stopped(gpu, token); }
@@ -116,6 +116,18 @@ Status ClusterSim::build() {
       control::Controller::Parts{env_, view_, *policy_, predictor_, *this, setup_.costs, this},
       setup_.controller);
   return {};
+}
+
+void ClusterSim::report(const control::AgentReport& report) {
+  if (observers_.devices != nullptr && report.kind == control::AgentReport::Kind::kReady) {
+    const int node = report.gpu.value() / setup_.gpus_per_node;
+    const auto state = devices_[static_cast<std::size_t>(node)]->inspect(
+        GpuIndex(report.gpu.value() - node * setup_.gpus_per_node));
+    if (state) {
+      observers_.devices->on_device(env_.now(), report.gpu, *state);
+    }
+  }
+  controller_->report(report);
 }
 
 void ClusterSim::arm_next_arrival() {

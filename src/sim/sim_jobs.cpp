@@ -43,7 +43,8 @@ void SimJobs::enter(job::JobId id, JobState state, SimTime time) {
   if (const auto kind = job::time_kind_of(job.state)) {
     job.outcome.times[static_cast<std::size_t>(*kind)] += time - job.since;
   }
-  if (observer_ != nullptr && job.state != JobState::kUnsubmitted && time > job.since) {
+  if (observer_ != nullptr && job.state != JobState::kUnsubmitted &&
+      (time > job.since || state != job.state)) {
     observer_->on_segment(JobSegment{
         id,
         job.state,
