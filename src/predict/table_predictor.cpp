@@ -1,8 +1,8 @@
 #include "predict/table_predictor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
-#include <utility>
 
 #include "base/check.hpp"
 
@@ -33,16 +33,12 @@ TablePredictor::TablePredictor(const SpeedBook& book, const Options& options)
   }
 }
 
-const TablePredictor::Known& TablePredictor::known(job::JobId job) const {
-  const auto index = static_cast<std::size_t>(job.value());
+std::size_t TablePredictor::index_of(job::JobId job) const {
   SEPTULE_CHECK(job.value() >= 0, "a job's id is at least 0");
+  const auto index = static_cast<std::size_t>(job.value());
   SEPTULE_CHECK(index < jobs_.size(), "the job has been submitted");
   SEPTULE_CHECK(jobs_[index].is_submitted, "the job has been submitted");
-  return jobs_[index];
-}
-
-TablePredictor::Known& TablePredictor::known(job::JobId job) {
-  return const_cast<Known&>(std::as_const(*this).known(job));
+  return index;
 }
 
 /// How many of the plain profiles, least memory first, a job with this need may not use.

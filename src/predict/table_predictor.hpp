@@ -69,8 +69,9 @@ class TablePredictor final : public Predictor {
     const SpeedRow* row = nullptr;      ///< what is believed, if it is known
     std::unique_ptr<SpeedRow> own_row;  ///< kPerJob, where it differs from the book's
   };
-  const Known& known(job::JobId job) const;
-  Known& known(job::JobId job);
+  std::size_t index_of(job::JobId job) const;
+  const Known& known(job::JobId job) const { return jobs_[index_of(job)]; }
+  Known& known(job::JobId job) { return jobs_[index_of(job)]; }
   bool is_exact() const { return options_.error.mean == 0 && options_.error.sd == 0; }
   int level_of(const job::JobSpec& job, Bytes need) const;
   bool is_cut_by(job::SignatureIndex signature, int level) const;

@@ -405,7 +405,9 @@ void SimJobs::start(GpuId gpu_id,
       set_rates(gpu_id);
       return;  // a gang is alone on its GPUs
     }
-    settled = std::max(settled, at(start.job).progress_from);
+  }
+  for (const job::JobId id : at(gpu_id).jobs) {
+    settled = std::max(settled, at(id).progress_from);
   }
   count_slices(gpu_id);
   set_rates(gpu_id);

@@ -173,9 +173,13 @@ TEST_P(EveryLayout, EveryComputeLayout_InsideEveryProfile_IsAcceptedExactlyIfLeg
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(MeasuredModels,
+INSTANTIATE_TEST_SUITE_P(Models,
                          EveryLayout,
-                         testing::Values("A30-24GB", "A100-40GB", "H100-80GB-SXM"),
+                         testing::Values("A30-24GB",
+                                         "A100-40GB",
+                                         "H100-80GB-SXM",
+                                         "RTX-PRO-6000-Blackwell",
+                                         "RTX-PRO-5000-Blackwell-48GB"),
                          [](const auto& parameter) {
                            std::string name = parameter.param;
                            std::ranges::replace(name, '-', '_');
