@@ -57,7 +57,7 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-     .make = make_oracle},
+     .make = make_oracle_free},
     {.name = "oracle-wide",
      .summary = "oracle with all layouts, 4g beside 3g and idle instances too",
      .knowledge = predict::Knowledge::kEverything,
@@ -66,7 +66,7 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle-wide without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-     .make = make_oracle_wide},
+     .make = make_oracle_wide_free},
 });
 
 }  // namespace

@@ -21,6 +21,11 @@ const gpu::Geometry& geometry_of(const PolicySetup& setup) {
   return *setup.geometry;
 }
 
+/// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4.
+bool can_change(const GpuView& gpu) {
+  return gpu.phase == GpuPhase::kSettled;
+}
+
 std::optional<gpu::PlacedProfile> place_of(const GpuGoal& goal, job::JobId job) {
   const Slot* slot = goal.purpose == GoalPurpose::kRun ? goal.find(job) : nullptr;
   if (slot == nullptr || slot->instance == Slot::kWholeGpu) {
@@ -107,11 +112,6 @@ void RepartitioningPolicy::decide(const ClusterView& view,
   }
 }
 
-bool RepartitioningPolicy::can_change(const GpuView& gpu) const {
-  return gpu.phase == GpuPhase::kSettled ||
-         (setting_ == Setting::kArtifact && gpu.phase == GpuPhase::kStarting);
-}
-
 // ---- events
 
 void RepartitioningPolicy::touch(GpuId gpu) {
@@ -174,7 +174,8 @@ void RepartitioningPolicy::note_speed(Call& call, const JobSpeedChanged& event) 
   const GpuView& gpu = call.view.gpu(event.gpu);
   // A characterisation run sees the job as it is now: what it tells must not be forgotten.
   if (options_.unknown_jobs == UnknownJobs::kCharacterise &&
-      gpu.phase != GpuPhase::kCharacterising && !state(event.gpu).is_characterised) {
+      (gpu.phase == GpuPhase::kSettled || gpu.goal.purpose == GoalPurpose::kRun) &&
+      !state(event.gpu).is_characterised) {
     call.context.predictor.forget(event.job);
   }
   state(event.gpu).is_dirty = true;
