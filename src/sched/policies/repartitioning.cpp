@@ -85,6 +85,12 @@ void RepartitioningPolicy::decide(const ClusterView& view,
   for (const Event& event : events) {
     note(call, event);
   }
+  // Afterwards: which runs ended at this instant decides what a change of speed means.
+  for (const Event& event : events) {
+    if (const auto* changed = std::get_if<JobSpeedChanged>(&event); changed != nullptr) {
+      note_speed(call, *changed);
+    }
+  }
   std::ranges::sort(touched_);
   for (const GpuId gpu : touched_) {
     refresh(call, gpu);
@@ -136,8 +142,6 @@ void RepartitioningPolicy::note(Call& call, const Event& event) {
     its.was_characterised = true;
     its.characterised_at = call.context.now;
     touch(seen->gpu);
-  } else if (const auto* changed = std::get_if<JobSpeedChanged>(&event); changed != nullptr) {
-    note_speed(call, *changed);
   } else if (const auto* troubled = std::get_if<GpuTroubled>(&event); troubled != nullptr) {
     state(troubled->gpu).is_troubled = true;
     state(troubled->gpu).is_dirty = true;
