@@ -58,7 +58,7 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-     .make = make_oracle},
+     .make = make_oracle_free},
     {.name = "oracle-wide",
      .summary = "oracle with all layouts, 4g beside 3g and idle instances too",
      .knowledge = predict::Knowledge::kEverything,
@@ -67,12 +67,16 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle-wide without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
+<<<<<<< .merge_file_EbfTor
      .make = make_oracle_wide},
     {.name = "septule",
      .summary = "Septule's own",
      .knowledge = predict::Knowledge::kPerSignature,
      .has_error = true,
      .make = make_septule},
+=======
+     .make = make_oracle_wide_free},
+>>>>>>> .merge_file_n0l2qL
 });
 
 }  // namespace
