@@ -67,16 +67,13 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle-wide without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-<<<<<<< .merge_file_EbfTor
-     .make = make_oracle_wide},
+     .make = make_oracle_wide_free},
     {.name = "septule",
-     .summary = "Septule's own",
+     .summary =
+         "moves priced against gains, unknown jobs characterised once, crowded GPUs relieved",
      .knowledge = predict::Knowledge::kPerSignature,
      .has_error = true,
      .make = make_septule},
-=======
-     .make = make_oracle_wide_free},
->>>>>>> .merge_file_n0l2qL
 });
 
 }  // namespace
