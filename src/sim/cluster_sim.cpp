@@ -159,6 +159,9 @@ void ClusterSim::on_event(SimTime time, const sched::Event& event) {
 }
 
 void ClusterSim::on_goal(SimTime time, const sched::SetGoal& decision) {
+  for (const sched::Slot& slot : decision.goal.slots) {
+    jobs_.placed(slot.job);
+  }
   if (observers_.control != nullptr) {
     observers_.control->on_goal(time, decision);
   }
