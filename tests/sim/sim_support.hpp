@@ -50,12 +50,11 @@ inline const std::vector<job::PerfSignature>& signatures() {
       job::DrawOptions options;
       options.memory_preset = presets[static_cast<std::size_t>(i) % presets.size()];
       options.compute_bound_share = 0.5;
-      list.push_back(
-          job::draw_signature(fmt::format("synthetic-{}", i),
-                              i % 2 == 0 ? std::optional(Bytes::mebibytes(
-                                               2000U + 4000U * static_cast<unsigned>(i)))
-                                         : std::nullopt,
-                              options));
+      list.push_back(job::draw_signature(
+          fmt::format("synthetic-{}", i),
+          i % 2 == 0 ? std::optional(Bytes::mebibytes(2000U + 4000U * static_cast<unsigned>(i)))
+                     : std::nullopt,
+          options));
       list.back().start = Duration::milliseconds(1500);
     }
     return list;
@@ -91,15 +90,16 @@ struct Case {
   std::uint64_t seed = 1;
 
   std::string text() const {
-    return fmt::format("{} x {} {} {} {} tick {} s {} seed {}",
-                       gpus,
-                       model,
-                       policy,
-                       setting == sched::Setting::kPaper ? "paper" : "artifact",
-                       job::cost_kind_name(costs),
-                       tick.to_seconds(),
-                       pace == control::Controller::Options::Pace::kSerial ? "serial" : "overlapped",
-                       seed);
+    return fmt::format(
+        "{} x {} {} {} {} tick {} s {} seed {}",
+        gpus,
+        model,
+        policy,
+        setting == sched::Setting::kPaper ? "paper" : "artifact",
+        job::cost_kind_name(costs),
+        tick.to_seconds(),
+        pace == control::Controller::Options::Pace::kSerial ? "serial" : "overlapped",
+        seed);
   }
 };
 
