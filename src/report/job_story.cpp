@@ -93,15 +93,16 @@ std::string job_story(const job::JobOutcome& outcome,
   std::string out = fmt::format("Job {}", outcome.id.value());
   out += name.empty() ? std::string() : fmt::format(" ({})", one_line(name));
   out += fmt::format(": {}.\n", fate(outcome));
-  out += fmt::format("Submitted {} s after the start of the trace; {}; checkpoints {}, "
-                     "characterisation runs {}, changes of GPU {}.\n\n",
-                     story_seconds(outcome.submit - SimTime()),
-                     outcome.first_start.has_value()
-                         ? "first start " + relative_seconds(*outcome.first_start - outcome.submit)
-                         : std::string("never started"),
-                     outcome.checkpoints,
-                     outcome.characterisations,
-                     outcome.gpu_changes);
+  out += fmt::format(
+      "Submitted {} s after the start of the trace; {}; checkpoints {}, "
+      "characterisation runs {}, changes of GPU {}.\n\n",
+      story_seconds(outcome.submit - SimTime()),
+      outcome.first_start.has_value()
+          ? "first start " + relative_seconds(*outcome.first_start - outcome.submit)
+          : std::string("never started"),
+      outcome.checkpoints,
+      outcome.characterisations,
+      outcome.gpu_changes);
   return out + event_lines(outcome, lines) + "\n" + time_lines(outcome);
 }
 

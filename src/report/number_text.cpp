@@ -50,8 +50,8 @@ std::string exact_seconds_text(Duration duration) {
   constexpr std::uint64_t kPerSecond = 1000000000;
   const std::int64_t count = duration.to_nanoseconds();
   // The magnitude of the smallest integer fits the unsigned type only.
-  const std::uint64_t size = count < 0 ? 0 - static_cast<std::uint64_t>(count)
-                                       : static_cast<std::uint64_t>(count);
+  const std::uint64_t size =
+      count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
   std::string text = fmt::format("{}{}", count < 0 ? "-" : "", size / kPerSecond);
   if (size % kPerSecond != 0) {
     text += fmt::format(".{:09}", size % kPerSecond);

@@ -61,21 +61,21 @@ std::string slowdown_cell(const JobRow& row) {
 }
 
 constexpr std::array kJobColumns = std::to_array<JobColumn>({
-    {"policy", "", "name of the policy", [](const JobRow& row) { return row.run.run.policy; }},
+    {"policy", "text", "name of the policy", [](const JobRow& row) { return row.run.run.policy; }},
     {"seed",
-     "",
+     "1",
      "seed of the run",
      [](const JobRow& row) { return fmt::format("{}", row.run.run.seed); }},
     {"job",
-     "",
+     "1",
      "number of the job, from 0 in order of submission",
      [](const JobRow& row) { return fmt::format("{}", row.outcome.id.value()); }},
     {"name",
-     "",
+     "text",
      "the job's name in the trace",
      [](const JobRow& row) { return job_name(row.run, row.outcome.id); }},
     {"state",
-     "",
+     "text",
      "`done` or `rejected` (fits no GPU of the cluster)",
      [](const JobRow& row) { return std::string(job::job_state_name(row.outcome.state)); }},
     {"gpus",
@@ -112,21 +112,21 @@ constexpr std::array kJobColumns = std::to_array<JobColumn>({
      "s",
      "one start plus the whole run alone on the whole GPU",
      [](const JobRow& row) { return exact_seconds_text(row.outcome.ideal); }},
-    {"slowdown", "", "jct_s / ideal_s", slowdown_cell},
+    {"slowdown", "1", "jct_s / ideal_s", slowdown_cell},
     {"work_s",
      "GPU s",
      "useful time alone on the whole GPU, times gpus",
      [](const JobRow& row) { return exact_seconds_text(row.outcome.work); }},
     {"checkpoints",
-     "",
+     "1",
      "checkpoints saved",
      [](const JobRow& row) { return fmt::format("{}", row.outcome.checkpoints); }},
     {"characterisations",
-     "",
+     "1",
      "characterisation runs it took part in",
      [](const JobRow& row) { return fmt::format("{}", row.outcome.characterisations); }},
     {"gpu_changes",
-     "",
+     "1",
      "starts on another GPU than before",
      [](const JobRow& row) { return fmt::format("{}", row.outcome.gpu_changes); }},
 });
@@ -147,8 +147,8 @@ bool counts_jobs(const job::FigureColumn& column) {
 }  // namespace
 
 std::vector<CsvColumn> run_columns() {
-  std::vector<CsvColumn> columns = {{"policy", "", "name of the policy"},
-                                    {"seed", "", "seed of the run"}};
+  std::vector<CsvColumn> columns = {{"policy", "text", "name of the policy"},
+                                    {"seed", "1", "seed of the run"}};
   for (const job::FigureColumn& column : job::figure_columns()) {
     columns.push_back({column.name, column.unit, column.formula});
   }

@@ -53,14 +53,15 @@ Legend legend_of(const LinePlot& plot) {
 std::string draw_legend(const Legend& legend) {
   std::string out;
   for (const Legend::Entry& entry : legend.entries) {
-    out += fmt::format("<path class=\"line {}\" d=\"M{} {}h20\"/>"
-                       "<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
-                       entry.line_class,
-                       pixels(entry.x),
-                       pixels(entry.y - 4),
-                       pixels(entry.x + 26),
-                       pixels(entry.y),
-                       xml_escaped(entry.name));
+    out += fmt::format(
+        "<path class=\"line {}\" d=\"M{} {}h20\"/>"
+        "<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
+        entry.line_class,
+        pixels(entry.x),
+        pixels(entry.y - 4),
+        pixels(entry.x + 26),
+        pixels(entry.y),
+        xml_escaped(entry.name));
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/portable_math.hpp"
 #include "report/number_text.hpp"
 
 namespace septule::report {
@@ -20,19 +21,29 @@ constexpr double kDay = 86400;
 
 /// Steps of a linear axis of times, seconds.
 constexpr std::array kTimeSteps = std::to_array<double>(
-    {1,         2,         5,          10,        15,        30,         kMinute,    2 * kMinute,
-     300,       600,       900,        1800,      kHour,     2 * kHour,  3 * kHour,  6 * kHour,
-     43200,     kDay,      2 * kDay,   7 * kDay,  14 * kDay, 30 * kDay,  90 * kDay,  180 * kDay,
-     365 * kDay});
+    {1,        2,        5,         10,        15,        30,         kMinute,   2 * kMinute, 300,
+     600,      900,      1800,      kHour,     2 * kHour, 3 * kHour,  6 * kHour, 43200,       kDay,
+     2 * kDay, 7 * kDay, 14 * kDay, 30 * kDay, 90 * kDay, 180 * kDay, 365 * kDay});
 /// Ticks of a logarithmic axis of times, seconds: about two in each decade.
 constexpr std::array kLogTimes = std::to_array<double>(
-    {0.001,     0.003,      0.01,      0.03,      0.1,       0.3,       1,         3,
-     10,        30,         kMinute,   180,       600,       1800,      kHour,     3 * kHour,
-     10 * kHour, kDay,      3 * kDay,  10 * kDay, 30 * kDay, 100 * kDay, 365 * kDay, 1000 * kDay});
+    {0.001,      0.003, 0.01,     0.03,      0.1,       0.3,        1,          3,
+     10,         30,    kMinute,  180,       600,       1800,       kHour,      3 * kHour,
+     10 * kHour, kDay,  3 * kDay, 10 * kDay, 30 * kDay, 100 * kDay, 365 * kDay, 1000 * kDay});
 
-/// The largest power of ten that is at most `value` (> 0), within what a double holds.
+/// The largest power of ten that is at most `value` (within 1e-100..1e100). By comparing, since the
+/// logarithms of the C library differ in the last bit between machines.
 double decade_below(double value) {
-  return std::pow(10.0, std::clamp(std::floor(std::log10(value)), -300.0, 300.0));
+  double power = 1;  // exact up to 1e22; and 1 / power is the double nearest to the decade
+  if (value >= 1) {
+    while (power * 10 <= value * (1 + 1e-12)) {
+      power *= 10;
+    }
+    return power;
+  }
+  while (1 / power > value * (1 + 1e-12)) {
+    power *= 10;
+  }
+  return 1 / power;
 }
 
 /// The smallest of 1, 2, 5 x 10^k that is at least `value` (> 0).
@@ -56,9 +67,11 @@ std::string number_label(double value, double step) {
   if (std::abs(value) >= 1e7 || (value != 0 && step < 1e-4)) {
     return fmt::format("{:.4g}", value);
   }
-  // The added share keeps a step of exactly 0.1 from being read as a little less.
-  const double decimals = std::ceil(-std::log10(step) - 1e-9);
-  return grouped_text(value, std::clamp(static_cast<int>(decimals), 0, 5));
+  int decimals = 0;
+  for (double unit = 1; unit > step * (1 + 1e-9) && decimals < 5; unit /= 10) {
+    ++decimals;
+  }
+  return grouped_text(value, decimals);
 }
 
 std::string tick_label(double value, double step, AxisKind kind) {
@@ -73,8 +86,8 @@ std::string tick_label(double value, double step, AxisKind kind) {
 
 /// Every n-th of the ticks, so that at most `count_max` are left.
 std::vector<Tick> thinned(const std::vector<Tick>& ticks, int count_max) {
-  const std::size_t stride =
-      (ticks.size() + static_cast<std::size_t>(count_max) - 1) / static_cast<std::size_t>(count_max);
+  const std::size_t stride = (ticks.size() + static_cast<std::size_t>(count_max) - 1) /
+                             static_cast<std::size_t>(count_max);
   std::vector<Tick> kept;
   for (std::size_t i = 0; i < ticks.size(); i += std::max<std::size_t>(stride, 1)) {
     kept.push_back(ticks[i]);
@@ -162,7 +175,7 @@ bool Axis::can_show(double value) const {
 double Axis::at(double value) const {
   SEPTULE_CHECK(can_show(value), "only values that the axis can show have a place");
   const double inside = std::clamp(value, min_, max_);
-  const double share = is_log() ? std::log(inside / min_) / std::log(max_ / min_)
+  const double share = is_log() ? portable_log(inside / min_) / portable_log(max_ / min_)
                                 : (inside - min_) / (max_ - min_);
   return place_.from + std::clamp(share, 0.0, 1.0) * (place_.to - place_.from);
 }

@@ -8,11 +8,11 @@ namespace septule::report {
 
 /// How an axis runs and how its numbers are written.
 enum class AxisKind {
-  kNumber,    ///< linear
-  kTime,      ///< linear; seconds, written "30 min"
-  kLog,       ///< logarithmic; values > 0
-  kLogTime,   ///< logarithmic; seconds > 0, written "30 min"
-  kPercent,   ///< linear; shares, written "50 %"
+  kNumber,   ///< linear
+  kTime,     ///< linear; seconds, written "30 min"
+  kLog,      ///< logarithmic; values > 0
+  kLogTime,  ///< logarithmic; seconds > 0, written "30 min"
+  kPercent,  ///< linear; shares, written "50 %"
 };
 
 /// What an axis shall show. Bounds that are not given follow from the data.

@@ -53,12 +53,13 @@ std::string draw_legend(const BarPlot& plot, const Columns& columns) {
   std::string out;
   double x = columns.left;
   for (std::size_t i = 0; i < plot.part_names.size(); ++i) {
-    out += fmt::format("<rect class=\"k{}\" x=\"{}\" y=\"8\" width=\"12\" height=\"12\"/>"
-                       "<text class=\"strong\" x=\"{}\" y=\"18\">{}</text>\n",
-                       i,
-                       pixels(x),
-                       pixels(x + 17),
-                       xml_escaped(plot.part_names[i]));
+    out += fmt::format(
+        "<rect class=\"k{}\" x=\"{}\" y=\"8\" width=\"12\" height=\"12\"/>"
+        "<text class=\"strong\" x=\"{}\" y=\"18\">{}</text>\n",
+        i,
+        pixels(x),
+        pixels(x + 17),
+        xml_escaped(plot.part_names[i]));
     x += 17 + 7 * static_cast<double>(plot.part_names[i].size()) + 16;
   }
   return out;
@@ -83,11 +84,8 @@ std::string draw_grid(const Axis& axis, const Columns& columns) {
 }
 
 /// One part of a stacked bar, with its share written in it where there is room.
-std::string draw_part(const BarPlot& plot,
-                      const Bar& bar,
-                      std::size_t part,
-                      const Axis& axis,
-                      double y) {
+std::string draw_part(
+    const BarPlot& plot, const Bar& bar, std::size_t part, const Axis& axis, double y) {
   const double before = std::accumulate(
       bar.parts.begin(), bar.parts.begin() + static_cast<std::ptrdiff_t>(part), 0.0);
   const double from = axis.at(before);
@@ -119,12 +117,12 @@ std::string draw_part(const BarPlot& plot,
 
 std::string draw_bar(const BarPlot& plot, const Bar& bar, const Axis& axis, double y) {
   const Columns columns = columns_of(plot);
-  std::string out = fmt::format(
-      "<text class=\"end strong\" x=\"{}\" y=\"{}\"><title>{}</title>{}</text>\n",
-      pixels(columns.left - 8),
-      pixels(y + 14.5),
-      xml_escaped(bar.name),
-      xml_escaped(shortened_text(bar.name, columns.name_max)));
+  std::string out =
+      fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\"><title>{}</title>{}</text>\n",
+                  pixels(columns.left - 8),
+                  pixels(y + 14.5),
+                  xml_escaped(bar.name),
+                  xml_escaped(shortened_text(bar.name, columns.name_max)));
   if (is_known(bar)) {
     for (std::size_t part = 0; part < bar.parts.size(); ++part) {
       out += draw_part(plot, bar, part, axis, y);

@@ -12,11 +12,11 @@ namespace septule::report {
 /// One policy's bar.
 struct Bar {
   std::string name;
-  int index = 0;                ///< colour of a bar of one part (plot_class)
-  std::vector<double> parts;    ///< lengths, >= 0, one after the other; empty = not known
-  std::optional<double> low;    ///< interval of the whole length
-  std::optional<double> high;   ///< likewise
-  std::string text;             ///< the figure, written at the right
+  int index = 0;               ///< colour of a bar of one part (plot_class)
+  std::vector<double> parts;   ///< lengths, >= 0, one after the other; empty = not known
+  std::optional<double> low;   ///< interval of the whole length
+  std::optional<double> high;  ///< likewise
+  std::string text;            ///< the figure, written at the right
 };
 
 /// Horizontal bars, one under the other, from 0.

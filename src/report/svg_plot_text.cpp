@@ -140,15 +140,14 @@ std::string plot_class(int index) {
 
 std::string svg_opening(DrawingSize size, std::string_view title, Embedding embedding) {
   const std::string name = xml_escaped(title);
-  const std::string space = embedding == Embedding::kStandalone
-                                ? " xmlns=\"http://www.w3.org/2000/svg\""
-                                : "";
-  std::string out = fmt::format(
-      "<svg class=\"plot\"{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
-      space,
-      size.width,
-      size.height,
-      name);
+  const std::string space =
+      embedding == Embedding::kStandalone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "";
+  std::string out =
+      fmt::format("<svg class=\"plot\"{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
+                  space,
+                  size.width,
+                  size.height,
+                  name);
   if (embedding == Embedding::kStandalone) {
     out += fmt::format("<title>{}</title>\n<style>{}</style>\n", name, plot_style());
     out += fmt::format(

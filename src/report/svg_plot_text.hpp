@@ -17,8 +17,8 @@ std::string pixels(double value);
 /// in a drawing that stands alone.
 std::string_view plot_style();
 
-/// Policies have these many colours (safe for the colour-blind, classes c0...); the next ones repeat
-/// them dashed.
+/// Policies have these many colours (safe for the colour-blind, classes c0...); the next ones
+/// repeat them dashed.
 inline constexpr int kPlotColours = 8;
 /// Class of the line or the area of the n-th policy, n >= 0: "c3", "c3 dash1".
 std::string plot_class(int index);

@@ -42,36 +42,44 @@ struct Textures {
 };
 
 std::string box(double x, double y, double width, double height) {
-  return fmt::format("M{} {}h{}v{}h-{}z",
-                     pixels(x),
-                     pixels(y),
-                     pixels(width),
-                     pixels(height),
-                     pixels(width));
+  return fmt::format(
+      "M{} {}h{}v{}h-{}z", pixels(x), pixels(y), pixels(width), pixels(height), pixels(width));
 }
 
+/// A repeated stroke: vertical in a square of `size`, turned by `angle` degrees.
+struct Pattern {
+  char letter;
+  int size;
+  int angle;
+  const char* stroke;  // attributes
+};
+
 std::string patterns(const std::string& id) {
-  return fmt::format(
-      R"(<defs>
-<pattern id="{0}r" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">)"
-      R"(<path d="M0 0V5" style="stroke:var(--ink2)" stroke-width="1.6"/></pattern>
-<pattern id="{0}s" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">)"
-      R"(<path d="M0 0V4" stroke="#1b1f24" stroke-opacity=".55" stroke-width="1.4"/></pattern>
-<pattern id="{0}m" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">)"
-      R"(<path d="M0 0V6" stroke="#fff" stroke-opacity=".75" stroke-width="2"/></pattern>
-<pattern id="{0}c" width="4" height="4" patternUnits="userSpaceOnUse">)"
-      R"(<path d="M1 0V4" stroke="#1b1f24" stroke-opacity=".6" stroke-width="1"/></pattern>
-</defs>
-)",
-      id);
+  constexpr std::array kPatterns = std::to_array<Pattern>({
+      {'r', 5, 45, "style=\"stroke:var(--ink2)\" stroke-width=\"1.6\""},
+      {'s', 4, 45, "stroke=\"#1b1f24\" stroke-opacity=\".55\" stroke-width=\"1.4\""},
+      {'m', 6, -45, "stroke=\"#fff\" stroke-opacity=\".75\" stroke-width=\"2\""},
+      {'c', 4, 0, "stroke=\"#1b1f24\" stroke-opacity=\".6\" stroke-width=\"1\""},
+  });
+  std::string out = "<defs>\n";
+  for (const Pattern& pattern : kPatterns) {
+    out += fmt::format(
+        "<pattern id=\"{0}{1}\" width=\"{2}\" height=\"{2}\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate({3})\"><path d=\"M1 0V{2}\" {4}/></pattern>\n",
+        id,
+        pattern.letter,
+        pattern.size,
+        pattern.angle,
+        pattern.stroke);
+  }
+  return out + "</defs>\n";
 }
 
 std::string draw_texture(const std::string& path, const std::string& id, char texture) {
-  return path.empty() ? std::string()
-                      : fmt::format("<path class=\"over\" fill=\"url(#{}{})\" d=\"{}\"/>\n",
-                                    id,
-                                    texture,
-                                    path);
+  return path.empty()
+             ? std::string()
+             : fmt::format(
+                   "<path class=\"over\" fill=\"url(#{}{})\" d=\"{}\"/>\n", id, texture, path);
 }
 
 bool is_slow(job::JobState state) {
@@ -101,8 +109,8 @@ std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
       band.label = gpus[static_cast<std::size_t>(gpu)].label;
     } else {
       for (const TimelinePiece& piece : pieces) {
-        band.slices = piece.gpu == gpu ? std::max(band.slices, piece.start + piece.size)
-                                       : band.slices;
+        band.slices =
+            piece.gpu == gpu ? std::max(band.slices, piece.start + piece.size) : band.slices;
       }
     }
     band.slices = std::clamp(band.slices, 1, kSlicesMax);
@@ -115,17 +123,16 @@ std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
 std::string draw_band(const Band& band) {
   std::string rows;
   for (int slice = 1; slice < band.slices; ++slice) {
-    rows += fmt::format(
-        "M{} {}H{}", pixels(kLeft), pixels(band.top + kRow * slice), pixels(kRight));
+    rows +=
+        fmt::format("M{} {}H{}", pixels(kLeft), pixels(band.top + kRow * slice), pixels(kRight));
   }
-  std::string out = fmt::format(
-      "<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-      pixels(kLeft),
-      pixels(band.top),
-      pixels(kRight - kLeft),
-      pixels(kRow * band.slices));
-  out += rows.empty() ? std::string()
-                      : fmt::format("<path class=\"grid\" d=\"{}\"/>\n", rows);
+  std::string out =
+      fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                  pixels(kLeft),
+                  pixels(band.top),
+                  pixels(kRight - kLeft),
+                  pixels(kRow * band.slices));
+  out += rows.empty() ? std::string() : fmt::format("<path class=\"grid\" d=\"{}\"/>\n", rows);
   return out + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}</text>\n",
                            pixels(kLeft - 7),
                            pixels(band.top + kRow * band.slices / 2 + 4),
@@ -137,16 +144,14 @@ std::string piece_title(const RepresentativeRun& run, const TimelinePiece& piece
   if (piece.kind == TimelinePiece::Kind::kIdle) {
     what = "idle instance";
   } else if (piece.job.has_value()) {
-    what = fmt::format("{}, {}",
-                       shortened_text(job_label(run, *piece.job), 60),
-                       job::job_state_name(piece.state));
+    what = fmt::format(
+        "{}, {}", shortened_text(job_label(run, *piece.job), 60), job::job_state_name(piece.state));
   }
   std::string place;
   if (piece.kind != TimelinePiece::Kind::kRecut) {
-    place = piece.size == 1 ? fmt::format(", memory slice {}", piece.start)
-                            : fmt::format(", memory slices {}-{}",
-                                          piece.start,
-                                          piece.start + piece.size - 1);
+    place = piece.size == 1
+                ? fmt::format(", memory slice {}", piece.start)
+                : fmt::format(", memory slices {}-{}", piece.start, piece.start + piece.size - 1);
     place += piece.parts > 1 ? fmt::format(" shared by {} jobs", piece.parts) : std::string();
   }
   return fmt::format("GPU {}: {}{}, {} to {} ({})",
@@ -181,9 +186,9 @@ std::string draw_piece(const RepresentativeRun& run,
   } else if (piece.job.has_value()) {
     shape = fmt::format("job j{}", piece.job->value() % kJobColours);
     shape += is_slow(piece.state) ? " slow" : "";
-    std::string& texture = is_slow(piece.state)                              ? textures.slow
+    std::string& texture = is_slow(piece.state)                            ? textures.slow
                            : piece.state == job::JobState::kCharacterising ? textures.sample
-                                                                             : textures.mps;
+                                                                           : textures.mps;
     if (&texture != &textures.mps || piece.parts > 1) {
       texture += box(x, y, width, height);
     }
@@ -196,8 +201,8 @@ std::string draw_piece(const RepresentativeRun& run,
       pixels(width),
       pixels(height),
       xml_escaped(piece_title(run, piece)));
-  const bool is_plain = piece.job.has_value() && piece.state == job::JobState::kRunning &&
-                        piece.parts == 1;
+  const bool is_plain =
+      piece.job.has_value() && piece.state == job::JobState::kRunning && piece.parts == 1;
   if (is_plain && width >= 24 && height >= 2 * kRow) {
     out += fmt::format("<text class=\"tag\" x=\"{}\" y=\"{}\">{}</text>\n",
                        pixels(x + width / 2),
@@ -268,8 +273,8 @@ Selection selected(const std::vector<TimelinePiece>& all,
     selection.left_out.push_back(fmt::format("the last {} pieces", late_count));
   }
   if (short_count > 0) {
-    selection.left_out.push_back(fmt::format(
-        "{} pieces that would be narrower than a third of a pixel", short_count));
+    selection.left_out.push_back(
+        fmt::format("{} pieces that would be narrower than a third of a pixel", short_count));
   }
   return selection;
 }
@@ -337,11 +342,10 @@ std::string svg_timeline_legend(const std::string& id) {
   for (const Entry& entry : kEntries) {
     out += fmt::format(
         "<rect class=\"{}\" x=\"{}\" y=\"6\" width=\"26\" height=\"14\"/>", entry.shape, pixels(x));
-    out += entry.texture == '-' ? std::string()
-                                : draw_texture(box(x, 6, 26, 14), id, entry.texture);
-    out += fmt::format("<text class=\"strong\" x=\"{}\" y=\"17\">{}</text>\n",
-                       pixels(x + 32),
-                       entry.text);
+    out +=
+        entry.texture == '-' ? std::string() : draw_texture(box(x, 6, 26, 14), id, entry.texture);
+    out += fmt::format(
+        "<text class=\"strong\" x=\"{}\" y=\"17\">{}</text>\n", pixels(x + 32), entry.text);
     x += entry.width;
   }
   return out + "</svg>\n";

@@ -12,9 +12,9 @@ namespace septule::report {
 /// What of a run is drawn.
 struct TimelineOptions {
   std::string title;
-  std::string id;     ///< letters and digits, different for each drawing of a page
-  SimTime end;        ///< right end of the time axis; > 0 (else a second is shown)
-  int gpus_max = 8;   ///< GPUs drawn at most, from the first; >= 1
+  std::string id;         ///< letters and digits, different for each drawing of a page
+  SimTime end;            ///< right end of the time axis; > 0 (else a second is shown)
+  int gpus_max = 8;       ///< GPUs drawn at most, from the first; >= 1
   int pieces_max = 2500;  ///< rectangles drawn at most; >= 1
 };
 

@@ -11,9 +11,8 @@ namespace {
 /// Whether the piece goes on where `earlier` ends.
 bool goes_on(const TimelinePiece& earlier, const TimelinePiece& piece) {
   return earlier.end == piece.begin && earlier.kind == piece.kind && earlier.gpu == piece.gpu &&
-         earlier.start == piece.start && earlier.size == piece.size &&
-         earlier.part == piece.part && earlier.parts == piece.parts && earlier.job == piece.job &&
-         earlier.state == piece.state;
+         earlier.start == piece.start && earlier.size == piece.size && earlier.part == piece.part &&
+         earlier.parts == piece.parts && earlier.job == piece.job && earlier.state == piece.state;
 }
 
 /// The pieces of one span alone.
@@ -79,8 +78,8 @@ std::vector<TimelinePiece> timeline_pieces(const std::vector<job::TimelineSpan>&
     open = std::move(now);
   }
   std::ranges::move(open, std::back_inserter(done));
-  std::ranges::stable_sort(
-      done, [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  std::ranges::stable_sort(done,
+                           [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
   return done;
 }
 

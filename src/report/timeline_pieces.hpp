@@ -19,7 +19,7 @@ struct TimelinePiece {
   int gpu = 0;
   int start = 0;  ///< memory slices
   int size = 0;
-  int part = 0;   ///< which of the `parts` jobs that share the place (MPS), from 0
+  int part = 0;  ///< which of the `parts` jobs that share the place (MPS), from 0
   int parts = 1;
   std::optional<job::JobId> job;
   job::JobState state = job::JobState::kRunning;
