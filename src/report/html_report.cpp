@@ -30,8 +30,8 @@ p{margin:.2rem 0 .9rem;max-width:46rem;overflow-wrap:anywhere}
 .frame.wide>.plot{min-width:820px}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:14px 22px}
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}
-th,td{padding:.4rem .75rem .4rem 0;text-align:right;vertical-align:top;white-space:nowrap}
-th:first-child{text-align:left;font-weight:600}
+th,td{padding:.4rem 0 .4rem 1.1rem;text-align:right;vertical-align:top;white-space:nowrap}
+th:first-child{text-align:left;font-weight:600;padding-left:0}
 thead th{color:var(--ink2);font-weight:600;border-bottom:1px solid var(--line)}
 tbody tr+tr>*{border-top:1px solid var(--grid)}
 td small{display:block;color:var(--ink2);font-size:.78rem}
@@ -43,6 +43,8 @@ summary{cursor:pointer;font-weight:600;margin:.6rem 0}
 footer{margin-top:3rem;color:var(--ink2);font-size:.85rem}
 @media print{details>*{display:block}}
 )";
+
+constexpr int kPiecesPerPolicyMax = 4000;
 
 std::string head(const StudyReport& study) {
   return fmt::format(
@@ -116,7 +118,7 @@ std::string representative_seeds(const StudyReport& study) {
 std::string series(const StudyReport& study) {
   return section("Queue and throughput",
                  fmt::format("One run of each policy ({}). Long series are drawn as means over "
-                             "1/300 of the run.",
+                             "1/120 of the run.",
                              representative_seeds(study))) +
          framed(html_series(study, &job::SeriesPoint::queue, "jobs waiting")) +
          framed(html_series(study, &job::SeriesPoint::stp, "STP (sum of the jobs' speeds)"));
@@ -133,7 +135,8 @@ std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlO
   timeline.id = fmt::format("t{}", index);
   timeline.end = last_makespan(study);
   timeline.gpus_max = options.timeline_gpus_max;
-  timeline.pieces_max = options.timeline_pieces_max;
+  const int policies = static_cast<int>(study.policies.size());
+  timeline.pieces_max = std::clamp(options.timeline_pieces_max / policies, 1, kPiecesPerPolicyMax);
   const TimelineDrawing drawing =
       svg_timeline(*policy.representative, study.gpus, timeline, Embedding::kInline);
   out += "<div class=\"frame wide\">\n" + drawing.svg + "</div>\n";

@@ -8,8 +8,8 @@ namespace septule::report {
 
 /// Limits of a page, so that a large study cannot make one that no browser opens.
 struct HtmlOptions {
-  int timeline_gpus_max = 8;       ///< per policy; >= 1
-  int timeline_pieces_max = 2500;  ///< per policy; >= 1
+  int timeline_gpus_max = 8;        ///< per policy; >= 1
+  int timeline_pieces_max = 24000;  ///< of all policies together, who get equal parts; >= 1
 };
 
 /// The study as one self-contained page: no script, and nothing is fetched. Figures with their

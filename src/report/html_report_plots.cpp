@@ -13,7 +13,7 @@ namespace septule::report {
 namespace {
 
 constexpr std::size_t kDistributionPoints = 400;
-constexpr std::size_t kSeriesParts = 300;
+constexpr std::size_t kSeriesParts = 120;
 constexpr int kPanelWidth = 340;
 
 using Figure = double job::RunFigures::*;

@@ -25,7 +25,7 @@ std::string html_series(const StudyReport& study,
 /// The empirical distribution of `samples` as steps: share of samples at most x. Samples that are
 /// not above 0 are passed over (the axis is logarithmic).
 std::vector<PlotPoint> distribution_points(const std::vector<double>& samples);
-/// A series as steps from 0 to `end`. A long one is cut into 300 equal parts, each with its mean
+/// A series as steps from 0 to `end`. A long one is cut into 120 equal parts, each with its mean
 /// over time.
 std::vector<PlotPoint> series_points(const std::vector<job::SeriesPoint>& series,
                                      double job::SeriesPoint::* member,

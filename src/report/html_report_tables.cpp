@@ -61,6 +61,7 @@ std::string interval_cell(const std::optional<job::Interval>& interval, int deci
   const bool has_bounds = interval->low.has_value() && interval->high.has_value();
   const std::string bounds = has_bounds ? fmt::format("<small>{} to {}</small>",
                                                       grouped_text(*interval->low, decimals),
+                                                      *interval->low < 0 ? " to " : "\xe2\x80\x93",
                                                       grouped_text(*interval->high, decimals))
                                         : std::string();
   return fmt::format("<td>{}{}</td>", grouped_text(interval->mean, decimals), bounds);

@@ -1,6 +1,7 @@
 #include "report/job_story.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,15 +16,27 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 400;
 
-/// Seconds with at least three decimals and without rounding: "12.500", "0.000000001".
+/// Seconds for reading: rounded to milliseconds.
 std::string story_seconds(Duration duration) {
+  return fixed_text(duration.to_seconds(), 3);
+}
+
+/// Decimals that write all of these times without rounding: 3, 6 or 9.
+int exact_decimals(const std::array<Duration, job::kTimeKindCount>& times) {
+  const auto is_multiple_of = [&](std::int64_t nanoseconds) {
+    return std::ranges::all_of(
+        times, [&](Duration time) { return time.to_nanoseconds() % nanoseconds == 0; });
+  };
+  return is_multiple_of(1000000) ? 3 : is_multiple_of(1000) ? 6 : 9;
+}
+
+/// Seconds without rounding, with so many decimals, so that a column of them lines up.
+std::string padded_seconds(Duration duration, int decimals) {
   std::string text = exact_seconds_text(duration);
   const std::size_t point = text.find('.');
-  if (point == std::string::npos) {
-    return text + ".000";
-  }
-  text.append(text.size() - point < 4 ? 4 - (text.size() - point) : 0, '0');
-  return text;
+  text += point == std::string::npos ? "." : "";
+  const std::size_t there = text.size() - text.find('.') - 1;
+  return text + std::string(static_cast<std::size_t>(decimals) - there, '0');
 }
 
 std::string relative_seconds(Duration since_submit) {
@@ -74,14 +87,15 @@ std::string time_lines(const job::JobOutcome& outcome) {
     return sum > Duration() ? fixed_text(100 * part.to_seconds() / sum.to_seconds(), 1) + " %"
                             : std::string("N/A");
   };
+  const int decimals = exact_decimals(outcome.times);
   Table table({{"time"}, {"seconds", Align::kRight}, {"share", Align::kRight}});
   for (int kind = 0; kind < job::kTimeKindCount; ++kind) {
     const Duration time = outcome.times[static_cast<std::size_t>(kind)];
     table.add_row({std::string(job::time_kind_name(static_cast<job::TimeKind>(kind))),
-                   story_seconds(time),
+                   padded_seconds(time, decimals),
                    share(time)});
   }
-  table.add_row({"sum", story_seconds(sum), share(sum)});
+  table.add_row({"sum", padded_seconds(sum, decimals), share(sum)});
   return table.text();
 }
 

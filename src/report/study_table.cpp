@@ -15,11 +15,11 @@ namespace {
 using Figure = double job::RunFigures::*;
 
 /// A name on one line of a terminal: as it is if nothing in it could move the cursor.
-std::string safe_name(const std::string& name) {
+std::string safe_name(const std::string& name, std::size_t width_max = 40) {
   const bool is_plain = is_valid_utf8(name) && std::ranges::none_of(name, [](char c) {
                           return static_cast<unsigned char>(c) < 0x20U || c == '\x7f';
                         });
-  return is_plain ? shortened_text(name, 40) : quoted_for_message(name);
+  return is_plain ? shortened_text(name, width_max) : quoted_for_message(name);
 }
 
 std::string mean_cell(const PolicyReport& policy, Figure figure, int decimals) {
@@ -82,8 +82,8 @@ std::string comparison_table(const StudyReport& study) {
 std::string study_table(const StudyReport& study) {
   const std::string seeds =
       study.policies.empty() ? "no policy" : seeds_text(study.policies.front().seeds);
-  std::string out =
-      fmt::format("{}; {}; {}\n\n", safe_name(study.cluster), safe_name(study.trace), seeds);
+  std::string out = fmt::format(
+      "{}; {}; {}\n\n", safe_name(study.cluster, 100), safe_name(study.trace, 200), seeds);
   if (study.policies.empty()) {
     return out + "No policy was run.\n";
   }

@@ -80,8 +80,10 @@ std::string draw_axes(const Axis& x, const Axis& y, double top, double bottom) {
   for (const Tick& tick : x.ticks()) {
     const double at = x.at(tick.value);
     grid += fmt::format("M{} {}V{}", pixels(at), pixels(top), pixels(bottom));
-    labels += fmt::format("<text class=\"mid\" x=\"{}\" y=\"{}\">{}</text>\n",
-                          pixels(at),
+    // A label at the right end keeps within the drawing.
+    labels += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                          at > kRight - kLegendRow ? "end" : "mid",
+                          pixels(at > kRight - kLegendRow ? kWidth - 2 : at),
                           pixels(bottom + 17),
                           xml_escaped(tick.label));
   }

@@ -145,13 +145,13 @@ Axis::Axis(const AxisSpec& spec, const AxisPlace& place, const std::vector<doubl
   min_ = spec.min.value_or(is_log() ? log_bound_below(low) : low);
   max_ = spec.max.value_or(is_log() ? nice_step(high) : high);
   if (is_log()) {
-    min_ = std::max(min_, 1e-300);
+    min_ = std::max(min_, 1e-100);
     max_ = max_ > min_ * 1.5 ? max_ : min_ * 10;
     ticks_ = log_ticks(min_, max_, kind_, place.ticks_max);
     return;
   }
   // Equal bounds get room above them, in proportion: a bound of 1e18 does not change by adding 1.
-  max_ = max_ > min_ ? max_ : min_ + std::max(std::abs(min_) * 0.1, 1e-9 + (min_ == 0 ? 1 : 0));
+  max_ = max_ > min_ ? max_ : min_ + (min_ == 0 ? 1 : std::abs(min_) * 0.1);
   const double least = (max_ - min_) / (place.ticks_max - 1);
   const bool is_time = kind_ == AxisKind::kTime;
   const double step = is_time ? time_step(least) : nice_step(least);

@@ -218,8 +218,11 @@ std::string draw_time_axis(const Axis& axis, double bottom) {
   for (const Tick& tick : axis.ticks()) {
     const std::string at = pixels(axis.at(tick.value));
     marks += fmt::format("M{} {}v5", at, pixels(bottom));
-    labels += fmt::format("<text class=\"mid\" x=\"{}\" y=\"{}\">{}</text>\n",
-                          at,
+    // A label at the right end keeps within the drawing.
+    const bool is_last = axis.at(tick.value) > kRight - 20;
+    labels += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                          is_last ? "end" : "mid",
+                          is_last ? pixels(kWidth - 2) : at,
                           pixels(bottom + 18),
                           xml_escaped(tick.label));
   }
@@ -328,12 +331,12 @@ std::string svg_timeline_legend(const std::string& id) {
     double width;
   };
   constexpr std::array kEntries = std::to_array<Entry>({
-      {"job j0", '-', "a job runs (its number)", 180},
-      {"job j0", 'm', "jobs share an instance (MPS)", 210},
-      {"job j0", 'c', "characterisation run", 164},
-      {"job j0 slow", 's', "starting, saving or stopped", 194},
-      {"band", 'r', "re-cut", 76},
-      {"idle", '-', "idle instance", 110},
+      {"job j0", '-', "a job runs (its number)", 182},
+      {"job j0", 'm', "jobs share an instance (MPS)", 216},
+      {"job j0", 'c', "characterisation run", 170},
+      {"job j0 slow", 's', "starting, saving or stopped", 206},
+      {"band", 'r', "re-cut", 88},
+      {"idle", '-', "idle instance", 124},
       {"band", '-', "free slices", 90},
   });
   std::string out = svg_opening({kWidth, 26}, "Key to the timelines", Embedding::kInline);

@@ -15,7 +15,7 @@ struct TimelineOptions {
   std::string id;         ///< letters and digits, different for each drawing of a page
   SimTime end;            ///< right end of the time axis; > 0 (else a second is shown)
   int gpus_max = 8;       ///< GPUs drawn at most, from the first; >= 1
-  int pieces_max = 2500;  ///< rectangles drawn at most; >= 1
+  int pieces_max = 4000;  ///< rectangles drawn at most; >= 1
 };
 
 /// The drawing, and what was left out of it in words for its reader; empty if nothing was.
