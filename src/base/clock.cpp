@@ -12,4 +12,11 @@ Duration seconds_to_duration(double seconds) {
   return Duration::nanoseconds(static_cast<std::int64_t>(std::llround(seconds * 1e9)));
 }
 
+Duration scaled(Duration length, double factor) {
+  const double product = static_cast<double>(length.to_nanoseconds()) * factor;
+  SEPTULE_CHECK(std::isfinite(product) && std::abs(product) <= 9e18,
+                "a scaled time is finite and within 9e18 ns");
+  return Duration::nanoseconds(static_cast<std::int64_t>(std::llround(product)));
+}
+
 }  // namespace septule

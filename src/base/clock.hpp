@@ -38,4 +38,8 @@ class SimTime {
 /// zero). `seconds` must be finite and within +-9e9 (the caller has checked its input).
 Duration seconds_to_duration(double seconds);
 
+/// `length` times `factor`, rounded to the nearest nanosecond (halves away from zero). The product
+/// must be finite and within +-9e18 ns.
+Duration scaled(Duration length, double factor);
+
 }  // namespace septule

@@ -28,7 +28,7 @@ class Rng {
   double uniform();
   /// Exponential with this mean (> 0).
   double exponential(double mean);
-  /// Normal (Box-Muller, both values used in turn).
+  /// Normal (Box-Muller in its polar form, both values used in turn).
   double normal(double mean, double sd);
   /// Poisson-distributed whole number with this mean (0 < mean <= 500), by inversion.
   std::int64_t poisson(double mean);

@@ -36,18 +36,22 @@ struct CostModel {
 };
 
 /// What the job occupies when saved: its memory reading, but at most the usable memory of the
-/// smallest profile that fits (frameworks reserve more than they use).
+/// smallest profile that fits (frameworks reserve more than they use). Where one of the two is not
+/// known, the other; 0 where neither is, so that nothing is charged.
 Bytes footprint(const PerfSignature& signature, std::optional<Bytes> smallest_fitting_memory);
 
 enum class StartKind { kFirst, kRestart };
 /// From process start to the first completed step, less the one mean step which that step replaces
-/// (work counts it). `slice` = the measurement on the profile it starts on (nothing = unknown, then
-/// no first-step time is charged).
+/// (work counts it): the family's constant + first step - mean step, or the calibrated 25 s, each
+/// + start_extra, and for a restart + footprint / restart rate. `slice` = the measurement on the
+/// profile it starts on (null, or without a first step = unknown, then no first-step time is
+/// charged). Never negative; 0 for a restart if `is_free`.
 Duration start_time(const CostModel& costs,
                     const PerfSignature& signature,
                     const SliceTime* slice,
                     Bytes footprint_bytes,
                     StartKind kind);
+/// (base + footprint / checkpoint rate) x factor; 0 if `is_free`. Rates must be positive.
 Duration checkpoint_time(const CostModel& costs, Bytes footprint_bytes);
 
 }  // namespace septule::job

@@ -30,7 +30,7 @@ struct SyntheticResponse {
 
 /// What was measured (or drawn) of a kind of job: a model with a batch size, a program with an
 /// input. Never called "profile". Either `times` is filled, with one entry per profile on which the
-/// job fits (the profile of the whole GPU among them), or `synthetic` is set. A plain value.
+/// job fits (the profile of the whole GPU first), or `synthetic` is set. A plain value.
 struct PerfSignature {
   std::string name;     ///< "resnet:64"; what a policy remembers it by
   std::string family;   ///< "resnet"
@@ -57,7 +57,8 @@ using SignatureIndex = StrongInteger<struct SignatureIndexTag, int>;
 std::vector<PerfSignature> builtin_signatures();
 
 /// Parses the signature table format of data/jobs/ (docs/formats.md, "Signatures"). Fails with
-/// kInvalidInput naming file, line and field.
+/// kInvalidInput naming file, line and field. At most kSignaturesMax rows.
+inline constexpr int kSignaturesMax = 10000;
 Result<std::vector<PerfSignature>> parse_signatures(std::string_view text,
                                                     std::string_view source_name);
 
