@@ -7,20 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "base/check.hpp"
+#include "job/metrics.hpp"
 
 namespace septule::interop {
 
 namespace {
-
-/// Quantile of sorted values, linear between order statistics.
-double sorted_quantile(std::span<const double> sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = at - static_cast<double>(below);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
-}
 
 std::optional<TraceDistribution> distribution_of(std::vector<double> values) {
   if (values.empty()) {
@@ -34,7 +25,7 @@ std::optional<TraceDistribution> distribution_of(std::vector<double> values) {
   }
   result.mean /= static_cast<double>(values.size());
   for (std::size_t i = 0; i < kTraceQuantilePercents.size(); ++i) {
-    result.quantiles.at(i) = sorted_quantile(values, kTraceQuantilePercents.at(i) / 100.0);
+    result.quantiles.at(i) = job::quantile(values, kTraceQuantilePercents.at(i) / 100.0);
   }
   return result;
 }

@@ -162,8 +162,7 @@ class WorkloadMaker {
     result_.workload.jobs.push_back(std::move(spec));
   }
 
-  /// Submissions count from the first job that is simulated.
-  SimTime first_submit() { return trace_.jobs.front().submit; }
+  SimTime first_submit() const { return trace_.jobs.front().submit; }
 
   std::optional<Bytes> usable_memory(const TraceJob& job) {
     if (!job.gpu_memory) {
@@ -212,6 +211,8 @@ class WorkloadMaker {
     return index_of(key, [&] {
       job::PerfSignature signature = job::draw_signature(name, memory, draw_);
       if (is_share) {
+        // Policies remember by name, and another share behaves differently.
+        signature.name += fmt::format("@{}", gpus_text(gpus));
         signature.synthetic = job::SyntheticResponse{
             .saturation = static_cast<double>(gpus.value()) / static_cast<double>(kGpuMilliWhole),
             .bound = job::Bound::kCompute};
