@@ -27,7 +27,7 @@ SimTime next_multiple(SimTime now, Duration tick) {
 Controller::Controller(const Parts& parts, const Options& options)
     : parts_(parts),
       options_(options),
-      checker_(parts.view.geometry()),
+      checker_(parts.view.geometry(), parts.view.gpu_count(), options.memory_rule),
       reconciler_(parts.view.gpu_count(), parts.view.jobs_max()) {}
 
 void Controller::start() {

@@ -42,6 +42,7 @@ class Controller final : public port::TimerTarget, public ControllerLink {
     enum class Pace { kOverlapped, kSerial } pace = Pace::kOverlapped;
     /// Decisions are checked before anyone acts on them.
     enum class Checking { kOff, kOn } checking = Checking::kOn;
+    sched::MemoryRule memory_rule = sched::MemoryRule::kChecked;
   };
   struct Parts {
     port::Env& env;

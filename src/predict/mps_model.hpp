@@ -8,6 +8,9 @@
 
 namespace septule::predict {
 
+/// Clients of one MPS daemon at most (48 a device up to CUDA 13.0).
+inline constexpr std::size_t kMpsClientsMax = 48;
+
 /// A client of an MPS daemon.
 struct MpsClient {
   job::SignatureIndex signature;
@@ -27,7 +30,8 @@ struct MpsModel {
   double kernel_exponent = 0.75;
 
   /// Speeds relative to the whole GPU, one per client. `profile` = the instance they share (the
-  /// whole GPU if it is the whole profile). Not empty, same length.
+  /// whole GPU if it is the whole profile). Not empty, same length, at most kMpsClientsMax. Memory
+  /// is not looked at: that is the admission's business. Never allocates.
   void speeds(const SpeedBook& book,
               ProfileIndex profile,
               std::span<const MpsClient> clients,

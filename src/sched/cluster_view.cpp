@@ -50,7 +50,10 @@ void ClusterView::apply(const Event& event, SimTime now) {
   if (const auto* ended = std::get_if<JobEnded>(&event); ended != nullptr) {
     end(ended->job, now);
   } else if (const auto* ready = std::get_if<GpuReady>(&event); ready != nullptr) {
-    set_phase(ready->gpu, GpuPhase::kStarting, now);
+    // The jobs of a characterisation run start too, but it lasts until it is reported over.
+    if (gpu(ready->gpu).phase != GpuPhase::kCharacterising) {
+      set_phase(ready->gpu, GpuPhase::kStarting, now);
+    }
   } else if (const auto* settled = std::get_if<GpuSettled>(&event); settled != nullptr) {
     set_phase(settled->gpu, GpuPhase::kSettled, now);
   } else if (const auto* seen = std::get_if<GpuCharacterised>(&event); seen != nullptr) {
@@ -128,6 +131,21 @@ void ClusterView::set_phase(GpuId gpu, GpuPhase phase, SimTime now) {
 bool ClusterView::is_placed(job::JobId id) const {
   const JobView& view = job(id);
   return view.state == State::kPlaced && gpu(view.gpu).goal.find(id) != nullptr;
+}
+
+std::vector<GpuId> ClusterView::gpus_of(job::JobId id) const {
+  std::vector<GpuId> gpus;
+  const JobView& view = job(id);
+  if (view.spec != nullptr && view.spec->gpus > 1) {
+    for (auto place = gang_places_.lower_bound({.job = id, .gpu = GpuId()});
+         place != gang_places_.end() && place->job == id;
+         ++place) {
+      gpus.push_back(place->gpu);
+    }
+  } else if (is_placed(id)) {
+    gpus.push_back(view.gpu);
+  }
+  return gpus;
 }
 
 void ClusterView::requeue(job::JobId id, SimTime now) {

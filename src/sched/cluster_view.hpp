@@ -46,8 +46,9 @@ class ClusterView {
 
   const gpu::Geometry& geometry() const { return *geometry_; }
   int gpu_count() const { return static_cast<int>(gpus_.size()); }
-  int jobs_max() const { return static_cast<int>(jobs_.size()); }
   const GpuView& gpu(GpuId id) const { return gpus_[static_cast<std::size_t>(id.value())]; }
+  /// Jobs that the view has room for: ids are below.
+  int jobs_max() const { return static_cast<int>(jobs_.size()); }
   const JobView& job(job::JobId id) const { return jobs_[static_cast<std::size_t>(id.value())]; }
 
   /// Waiting jobs in the order in which they are due: priority (larger first), then submission
@@ -70,6 +71,8 @@ class ClusterView {
   void set_phase(GpuId gpu, GpuPhase phase, SimTime now);
   /// Whether a goal names the job: false between set_goal() that leaves it out and requeue().
   bool is_placed(job::JobId job) const;
+  /// The GPUs whose goals name the job, ascending: none, one, or those of a gang. Allocates.
+  std::vector<GpuId> gpus_of(job::JobId job) const;
   /// Jobs taken out of a goal and not placed by another goal go back to the queue.
   void requeue(job::JobId job, SimTime now);
 

@@ -45,6 +45,12 @@ const Slot* GpuGoal::find(job::JobId job) const {
   return slot == slots.end() ? nullptr : slot;
 }
 
+void GpuGoal::add(const Slot& slot) {
+  slots.push_back(slot);
+  auto* place = std::ranges::upper_bound(slots.begin(), slots.end() - 1, slot.job, {}, &Slot::job);
+  std::rotate(place, slots.end() - 1, slots.end());
+}
+
 void GpuGoal::remove(job::JobId job) {
   if (const Slot* slot = find(job); slot != nullptr) {
     slots.erase_at(static_cast<std::size_t>(slot - slots.begin()));
@@ -64,7 +70,7 @@ std::string goal_text(const gpu::Geometry& geometry, const GpuGoal& goal) {
   if (places.empty()) {
     places.emplace_back("empty");
   }
-  const std::string text = fmt::format("{}", fmt::join(places, "; "));
+  std::string text = fmt::format("{}", fmt::join(places, "; "));
   if (goal.purpose == GoalPurpose::kCharacterise) {
     return fmt::format("characterise at {} %: {}", levels_text(goal.characterisation), text);
   }

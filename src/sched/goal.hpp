@@ -60,6 +60,8 @@ struct GpuGoal {
   CharacterisationPlan characterisation;  ///< for kCharacterise
 
   const Slot* find(job::JobId job) const;
+  /// Inserts in order of job ids.
+  void add(const Slot& slot);
   void remove(job::JobId job);
   friend bool operator==(const GpuGoal&, const GpuGoal&) = default;
 };

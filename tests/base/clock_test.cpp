@@ -71,5 +71,14 @@ RC_GTEST_PROP(SecondsToDurationProperty, WholeMilliseconds_AreExact, ()) {
             Duration::milliseconds(count));
 }
 
+TEST(Scaled_AnyFactor, RoundsToTheNearestNanosecond) {
+  // Aim: a step factor of 1 changes nothing; others round once.
+  EXPECT_EQ(scaled(Duration::nanoseconds(123456789), 1), Duration::nanoseconds(123456789));
+  EXPECT_EQ(scaled(Duration::milliseconds(100000), 1.16), Duration::milliseconds(116000));
+  EXPECT_EQ(scaled(Duration::nanoseconds(5), 0.5), Duration::nanoseconds(3));
+  EXPECT_EQ(scaled(Duration::nanoseconds(5), 0), Duration());
+  EXPECT_DEATH(scaled(Duration::milliseconds(1000000), 1e9), "9e18");
+}
+
 }  // namespace
 }  // namespace septule

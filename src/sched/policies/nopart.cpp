@@ -17,7 +17,7 @@ void NopartPolicy::decide(const ClusterView& view,
                           Decisions& out) {
   for (const Event& event : events) {
     if (const auto* ended = std::get_if<JobEnded>(&event); ended != nullptr) {
-      released(view, *ended);
+      gangs_.release(*ended, [&](GpuId gpu) { refresh(view, gpu); });
     } else if (const auto* troubled = std::get_if<GpuTroubled>(&event); troubled != nullptr) {
       refresh(view, troubled->gpu);
     }
@@ -40,29 +40,20 @@ void NopartPolicy::refresh(const ClusterView& view, GpuId gpu) {
   }
 }
 
-void NopartPolicy::released(const ClusterView& view, const JobEnded& ended) {
-  const auto gang = gang_gpus_.find(ended.job);
-  if (gang == gang_gpus_.end()) {
-    refresh(view, ended.gpu);
-    return;
-  }
-  for (const GpuId gpu : gang->second) {
-    refresh(view, gpu);
-  }
-  gang_gpus_.erase(gang);
-}
-
 void NopartPolicy::place(const job::JobSpec& spec, Decisions& out) {
   GpuGoal goal;
   goal.mode = GpuGoal::Mode::kWholeGpu;
   goal.slots.push_back({.job = spec.id});
+  if (spec.gpus > 1) {
+    gangs_.start(spec.id);
+  }
   for (int i = 0; i < spec.gpus; ++i) {
     const std::size_t index = checked_value(free_.first(), "free GPUs were counted before");
     const GpuId gpu(static_cast<int>(index));
     free_.erase(index);
     out.goals.push_back({.gpu = gpu, .goal = goal, .reason = "arrival"});
     if (spec.gpus > 1) {
-      gang_gpus_[spec.id].push_back(gpu);
+      gangs_.add(spec.id, gpu);
     }
   }
 }

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <vector>
 
 #include "base/index_set.hpp"
+#include "sched/policies/gang_book.hpp"
 #include "sched/policy.hpp"
 #include "sched/policy_registry.hpp"
 
@@ -29,11 +28,10 @@ class NopartPolicy final : public Policy {
 
  private:
   void refresh(const ClusterView& view, GpuId gpu);
-  void released(const ClusterView& view, const JobEnded& ended);
   void place(const job::JobSpec& spec, Decisions& out);
 
-  IndexSet free_;                                       ///< GPUs whose goal has no job
-  std::map<job::JobId, std::vector<GpuId>> gang_gpus_;  ///< JobEnded names only the first
+  IndexSet free_;  ///< GPUs whose goal has no job
+  GangBook gangs_;
 };
 
 std::unique_ptr<Policy> make_nopart(const PolicySetup& setup);
