@@ -174,9 +174,8 @@ bool Axis::can_show(double value) const {
 
 double Axis::at(double value) const {
   SEPTULE_CHECK(can_show(value), "only values that the axis can show have a place");
-  const double inside = std::clamp(value, min_, max_);
-  const double share = is_log() ? portable_log(inside / min_) / portable_log(max_ / min_)
-                                : (inside - min_) / (max_ - min_);
+  const double share = is_log() ? portable_log(value / min_) / portable_log(max_ / min_)
+                                : (value - min_) / (max_ - min_);
   return place_.from + std::clamp(share, 0.0, 1.0) * (place_.to - place_.from);
 }
 
