@@ -53,6 +53,10 @@ using MemorySlices = StrongCount<struct MemorySlicesTag, int>;
 using ComputeSlices = StrongCount<struct ComputeSlicesTag, int>;
 /// Index of a GPU on its node, as nvidia-smi prints it (not the device minor).
 using GpuIndex = StrongInteger<struct GpuIndexTag, int>;
+/// Number of a GPU in the cluster, dense from 0.
+using GpuId = StrongInteger<struct GpuIdTag, int>;
+/// Limit of an MPS client, 1 to 100 percent of the threads of the instance it runs in.
+using ActiveThreadPercentage = StrongInteger<struct ActiveThreadPercentageTag, int>;
 /// Hardware id of a GPU instance, as the driver reports it; never derived from a placement.
 using GpuInstanceId = StrongInteger<struct GpuInstanceIdTag, int>;
 /// Id of a compute instance inside its GPU instance, as the driver reports it.

@@ -42,6 +42,9 @@ Result<PlainTable> PlainTable::parse(std::string_view text, const Options& optio
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());
   }
+  if (trimmed(text).empty()) {
+    return table.error({}, fmt::format("empty; expected \"# {}\" and a table", options.format));
+  }
   int number = 0;
   for (const std::string_view whole : split_lines(text)) {
     const std::string_view line = trimmed(whole);

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+
+#include "base/inline_vector.hpp"
+#include "base/units.hpp"
+#include "job/job.hpp"
+#include "predict/speed_book.hpp"
+
+namespace septule::predict {
+
+/// Levels of a characterisation run at most.
+inline constexpr std::size_t kLevelsMax = 4;
+
+/// What a characterisation run saw of one job: mean step time at each active thread percentage.
+struct MpsSample {
+  struct Level {
+    ActiveThreadPercentage atp{100};
+    std::optional<Duration> step;  ///< nothing = the job made no step
+  };
+  job::JobId job;
+  InlineVector<Level, kLevelsMax> levels;
+  /// By which signature the job's present behaviour is known: what table predictors look up.
+  job::SignatureIndex signature;
+};
+
+/// A policy's belief about speeds; never the truth of the simulator (the oracle's is a table that
+/// happens to equal it, handed over openly). One thread; owned by whoever runs the controller.
+class Predictor {
+ public:
+  Predictor() = default;
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+  virtual ~Predictor() = default;
+
+  /// A job that policies will ask about has been submitted.
+  virtual void submitted(const job::JobSpec& job) = 0;
+  /// Believed speeds; null = not known, a characterisation run is needed. The pointer holds until
+  /// the next non-const call.
+  virtual const SpeedRow* speeds(job::JobId job) const = 0;
+  /// The smallest plain profile in which the job's memory fits: declared, not predicted. Nothing =
+  /// none.
+  virtual std::optional<ProfileIndex> smallest(job::JobId job) const = 0;
+  /// What the job needs on a shared GPU.
+  virtual Bytes need(job::JobId job) const = 0;
+  virtual void characterised(const MpsSample& sample) = 0;
+  /// The job has changed its speed: what was believed of it is void.
+  virtual void forget(job::JobId job) = 0;
+};
+
+}  // namespace septule::predict

@@ -1,0 +1,200 @@
+#include "predict/table_predictor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/check.hpp"
+
+namespace septule::predict {
+namespace {
+
+/// Profiles whose largest step time normalises all of them (miso.md 3.4: 7g, 4g and 3g).
+constexpr std::size_t kNormalising = 3;
+/// However large the error, no profile is believed more than ten times as fast as it is.
+constexpr double kPredictedPartMin = 0.1;
+
+}  // namespace
+
+TablePredictor::TablePredictor(const SpeedBook& book, const Options& options)
+    : book_(&book), options_(options) {
+  by_memory_.assign(book.plain_profiles().begin(), book.plain_profiles().end());
+  const gpu::Geometry& geometry = book.geometry();
+  std::ranges::stable_sort(by_memory_, [&geometry](ProfileIndex a, ProfileIndex b) {
+    const gpu::GpuInstanceProfile& first = geometry.profile(a);
+    const gpu::GpuInstanceProfile& second = geometry.profile(b);
+    return std::tuple(first.size(), first.slices) < std::tuple(second.size(), second.slices);
+  });
+  if (options.knowledge != Knowledge::kPerJob) {
+    remembered_.resize(book.size());
+    for (Remembered& signature : remembered_) {
+      signature.is_known = options.knowledge == Knowledge::kEverything;
+    }
+  }
+}
+
+std::size_t TablePredictor::index_of(job::JobId job) const {
+  SEPTULE_CHECK(job.value() >= 0, "a job's id is at least 0");
+  const auto index = static_cast<std::size_t>(job.value());
+  SEPTULE_CHECK(index < jobs_.size(), "the job has been submitted");
+  SEPTULE_CHECK(jobs_[index].is_submitted, "the job has been submitted");
+  return index;
+}
+
+/// How many of the plain profiles, least memory first, a job with this need may not use.
+int TablePredictor::level_of(const job::JobSpec& job, Bytes need) const {
+  int level = 0;
+  for (const ProfileIndex index : by_memory_) {
+    // Unknown memory is too little memory; but where nothing was asked for, all is enough.
+    const Bytes memory = book_->geometry().profile(index).memory.value_or(Bytes());
+    const bool is_gang_excluded = job.gpus > 1 && index != book_->whole_profile();
+    if (memory >= need && !is_gang_excluded) {
+      break;
+    }
+    ++level;
+  }
+  return level;
+}
+
+void TablePredictor::submitted(const job::JobSpec& job) {
+  SEPTULE_CHECK(job.id.value() >= 0, "a job's id is at least 0");
+  const auto index = static_cast<std::size_t>(job.id.value());
+  if (index >= jobs_.size()) {
+    jobs_.resize(index + 1);
+  }
+  Known& of = jobs_[index];
+  of = Known();
+  of.is_submitted = true;
+  of.signature = job.signature;
+  // What the signature needs is in its row already; the rest cuts profiles off.
+  Bytes asked = job.memory.value_or(Bytes());
+  for (const job::JobPhase& phase : job.phases) {
+    asked = std::max(asked, book_->need(phase.signature));
+  }
+  of.need = std::max(asked, book_->need(job.signature));
+  of.level = level_of(job, asked);
+  const SpeedRow& truth = book_->row(job.signature);
+  for (std::size_t i = static_cast<std::size_t>(of.level); i < by_memory_.size(); ++i) {
+    if (truth.on(by_memory_[i]) > 0) {
+      of.smallest = by_memory_[i];
+      break;
+    }
+  }
+  if (options_.knowledge != Knowledge::kPerJob) {
+    of.row = shared_row(job.signature, of.level);
+  }
+}
+
+const SpeedRow* TablePredictor::speeds(job::JobId job) const {
+  const Known& of = known(job);
+  if (of.is_forgotten) {
+    return nullptr;
+  }
+  if (options_.knowledge == Knowledge::kPerJob) {
+    return of.row;
+  }
+  return remembered_[static_cast<std::size_t>(of.signature.value())].is_known ? of.row : nullptr;
+}
+
+std::optional<ProfileIndex> TablePredictor::smallest(job::JobId job) const {
+  return known(job).smallest;
+}
+
+Bytes TablePredictor::need(job::JobId job) const {
+  return known(job).need;
+}
+
+void TablePredictor::characterised(const MpsSample& sample) {
+  Known& of = known(sample.job);
+  of.signature = sample.signature;
+  of.is_forgotten = false;
+  if (options_.knowledge != Knowledge::kPerJob) {
+    remembered_[static_cast<std::size_t>(of.signature.value())].is_known = true;
+    of.row = shared_row(of.signature, of.level);
+    return;
+  }
+  if (is_exact() && !is_cut_by(of.signature, of.level)) {
+    of.row = &book_->row(of.signature);
+    return;
+  }
+  if (of.own_row == nullptr) {
+    of.own_row = std::make_unique<SpeedRow>();
+  }
+  *of.own_row = make_row(of.signature, of.level, static_cast<std::uint64_t>(sample.job.value()));
+  of.row = of.own_row.get();
+}
+
+void TablePredictor::forget(job::JobId job) {
+  known(job).is_forgotten = true;
+}
+
+/// Whether the level takes profiles away in which the signature fits.
+bool TablePredictor::is_cut_by(job::SignatureIndex signature, int level) const {
+  for (int i = 0; i < level; ++i) {
+    if (book_->speed(signature, by_memory_[static_cast<std::size_t>(i)]) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The row that all jobs of this signature and level share: made once, stays where it is.
+const SpeedRow* TablePredictor::shared_row(job::SignatureIndex signature, int level) {
+  const int cut = is_cut_by(signature, level) ? level : 0;
+  if (is_exact() && cut == 0) {
+    return &book_->row(signature);
+  }
+  std::vector<Variant>& variants =
+      remembered_[static_cast<std::size_t>(signature.value())].variants;
+  for (const Variant& variant : variants) {
+    if (variant.level == cut) {
+      return variant.row.get();
+    }
+  }
+  variants.push_back({.level = cut,
+                      .row = std::make_unique<SpeedRow>(make_row(
+                          signature, cut, static_cast<std::uint64_t>(signature.value())))});
+  return variants.back().row.get();
+}
+
+SpeedRow TablePredictor::make_row(job::SignatureIndex signature,
+                                  int level,
+                                  std::uint64_t stream) const {
+  SpeedRow row = book_->row(signature);
+  const double whole = row.on(book_->whole_profile());
+  if (!is_exact() && whole > 0) {
+    // Step times in units of the largest of the largest profiles that fit; in speeds: the smallest.
+    const std::span<const ProfileIndex> plain = book_->plain_profiles();
+    double slowest = whole;
+    for (std::size_t i = plain.size() - std::min(kNormalising, plain.size()); i < plain.size();
+         ++i) {
+      const double speed = row.on(plain[i]);
+      slowest = speed > 0 ? std::min(slowest, speed) : slowest;
+    }
+    Rng rng = Rng(options_.seed).stream("prediction", stream);
+    std::array<double, kProfilesMax> predicted{};
+    for (const ProfileIndex index : plain) {
+      // Drawn for every profile, also where the job does not fit: the stream stays the same.
+      const double size = rng.normal(options_.error.mean, options_.error.sd);
+      const double error = rng.chance(1, 2) ? size : -size;
+      const double speed = row.on(index);
+      if (speed > 0) {
+        const double time = slowest / speed;
+        predicted[static_cast<std::size_t>(index.value())] =
+            std::max(time + error, kPredictedPartMin * time);
+      }
+    }
+    const double whole_time = predicted[static_cast<std::size_t>(book_->whole_profile().value())];
+    for (const ProfileIndex index : plain) {
+      double& speed = row.speed[static_cast<std::size_t>(index.value())];
+      speed =
+          speed > 0 ? whole * whole_time / predicted[static_cast<std::size_t>(index.value())] : 0;
+    }
+  }
+  for (int i = 0; i < level; ++i) {
+    row.speed[static_cast<std::size_t>(by_memory_[static_cast<std::size_t>(i)].value())] = 0;
+  }
+  return row;
+}
+
+}  // namespace septule::predict

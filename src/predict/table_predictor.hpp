@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "predict/predictor.hpp"
+
+namespace septule::predict {
+
+/// What a TablePredictor knows without a characterisation run.
+enum class Knowledge {
+  kEverything,    ///< all signatures: the oracle's, openly
+  kPerJob,        ///< nothing; each job is to be characterised for itself (MISO)
+  kPerSignature,  ///< nothing at first; a signature seen once is remembered (Septule)
+};
+
+/// The error put on a table's figures (miso.md 3.4): step times normalised by the largest of the
+/// three largest profiles get e ~ N(mean, sd) with random sign, per job (or remembered signature)
+/// and profile, drawn once.
+struct TableError {
+  double mean = 0;  ///< 0 = none
+  double sd = 0;
+};
+
+/// Exact lookup of measured speeds, with error on demand. Fits are exact: what a job's signature
+/// needs, what the signatures of its later phases need (a job must not outgrow its place), what the
+/// submitter stated; gangs need the whole GPU. Figures are drawn from a stream named after the job
+/// (kPerJob) or signature, so that one more job changes no other.
+///
+/// forget() makes a job unknown, whatever is remembered of signatures, until characterised() says
+/// by which signature it is known now. Every call is O(1) in the number of jobs. One thread.
+class TablePredictor final : public Predictor {
+ public:
+  struct Options {
+    Knowledge knowledge = Knowledge::kPerJob;
+    TableError error;
+    std::uint64_t seed = 1;
+  };
+  /// `book` must outlive the predictor.
+  TablePredictor(const SpeedBook& book, const Options& options);
+
+  void submitted(const job::JobSpec& job) override;
+  const SpeedRow* speeds(job::JobId job) const override;
+  std::optional<ProfileIndex> smallest(job::JobId job) const override;
+  Bytes need(job::JobId job) const override;
+  void characterised(const MpsSample& sample) override;
+  void forget(job::JobId job) override;
+
+ private:
+  /// Speeds of a signature for jobs that are excluded from the first `level` plain profiles in the
+  /// order of memory.
+  struct Variant {
+    int level = 0;
+    std::unique_ptr<SpeedRow> row;
+  };
+  struct Remembered {
+    bool is_known = false;
+    std::vector<Variant> variants;
+  };
+  struct Known {
+    bool is_submitted = false;
+    bool is_forgotten = false;
+    int level = 0;                         ///< plain profiles that are too small, by memory
+    job::SignatureIndex signature;         ///< by which the job is known (at first: submitted as)
+    std::optional<ProfileIndex> smallest;  ///< stated memory considered
+    Bytes need;
+    const SpeedRow* row = nullptr;      ///< what is believed, if it is known
+    std::unique_ptr<SpeedRow> own_row;  ///< kPerJob, where it differs from the book's
+  };
+  std::size_t index_of(job::JobId job) const;
+  const Known& known(job::JobId job) const { return jobs_[index_of(job)]; }
+  Known& known(job::JobId job) { return jobs_[index_of(job)]; }
+  bool is_exact() const { return options_.error.mean == 0 && options_.error.sd == 0; }
+  int level_of(const job::JobSpec& job, Bytes need) const;
+  bool is_cut_by(job::SignatureIndex signature, int level) const;
+  SpeedRow make_row(job::SignatureIndex signature, int level, std::uint64_t stream) const;
+  const SpeedRow* shared_row(job::SignatureIndex signature, int level);
+
+  const SpeedBook* book_;
+  Options options_;
+  std::vector<ProfileIndex> by_memory_;  ///< plain profiles, least memory first
+  std::vector<Known> jobs_;
+  std::vector<Remembered> remembered_;  ///< by signature; empty for kPerJob
+};
+
+}  // namespace septule::predict

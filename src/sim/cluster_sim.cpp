@@ -1,0 +1,270 @@
+#include "sim/cluster_sim.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "sim/sim_env.hpp"
+
+namespace septule::sim {
+
+namespace {
+
+/// Everything of one run, wired together. The links have no delay: an order or report is a call.
+class ClusterSim final : public control::AgentLink,
+                         public control::ControllerLink,
+                         public control::ControlObserver,
+                         public port::JobRunnerClient,
+                         public port::TimerTarget {
+ public:
+  ClusterSim(const SimSetup& setup, const SimObservers& observers)
+      : setup_(setup),
+        observers_(observers),
+        jobs_(env_,
+              SimJobs::Truth{*setup.workload,
+                             *setup.book,
+                             setup.mps,
+                             setup.costs,
+                             setup.whole_instance_speed,
+                             setup.neighbour_loss},
+              setup.gpu_count),
+        view_(*setup.geometry, setup.gpu_count, job_count()),
+        predictor_(*setup.book,
+                   predict::TablePredictor::Options{
+                       setup.policy->knowledge,
+                       setup.policy->has_error ? setup.error : predict::TableError(),
+                       setup.seed}) {
+    jobs_.set_client(*this);
+    jobs_.set_observer(observers.jobs);
+  }
+
+  Status build();
+  Result<job::RunRecord> run();
+
+  void send(const control::GpuOrder& order) override { agent_of(order.gpu).take(order); }
+  void report(const control::AgentReport& report) override;
+  void on_timer(std::uint64_t payload) override;
+
+  void on_stopped(GpuId gpu, std::uint64_t token) override { agent_of(gpu).on_stopped(gpu, token); }
+  void on_started(GpuId gpu, std::uint64_t token) override { agent_of(gpu).on_started(gpu, token); }
+  void on_job_ended(GpuId gpu, job::JobId job) override { agent_of(gpu).on_job_ended(gpu, job); }
+  void on_speed_changed(GpuId gpu, job::JobId job, double factor) override {
+    agent_of(gpu).on_speed_changed(gpu, job, factor);
+  }
+
+  void on_event(SimTime time, const sched::Event& event) override;
+  void on_goal(SimTime time, const sched::SetGoal& decision) override;
+  void on_order(SimTime time, const control::GpuOrder& order) override;
+  void on_refusal(SimTime time, const std::string& why) override;
+  void on_requeue(SimTime time, job::JobId job) override;
+  void on_reject(SimTime time, job::JobId job) override;
+
+ private:
+  int job_count() const { return static_cast<int>(setup_.workload->jobs.size()); }
+  control::Agent& agent_of(GpuId gpu) {
+    return *agents_[static_cast<std::size_t>(gpu.value() / setup_.gpus_per_node)];
+  }
+  void arm_next_arrival();
+  Error stuck() const;
+  job::RunRecord record();
+
+  const SimSetup& setup_;
+  SimObservers observers_;
+  SimEnv env_;
+  SimJobs jobs_;
+  sched::ClusterView view_;
+  predict::TablePredictor predictor_;
+  std::unique_ptr<sched::Policy> policy_;
+  std::vector<std::unique_ptr<device::EmulatedDevice>> devices_;
+  std::vector<std::unique_ptr<control::Agent>> agents_;
+  std::unique_ptr<control::Controller> controller_;
+  std::size_t next_arrival_ = 0;
+};
+
+Status ClusterSim::build() {
+  device::EmulatedDeviceOptions options = setup_.device;
+  options.initial_mig_mode =
+      setup_.policy->begins_whole ? port::MigMode::kDisabled : port::MigMode::kEnabled;
+  if (setup_.policy->is_free) {
+    options.full_reset = Duration();
+    options.mps_start = Duration();
+    options.mps_stop = Duration();
+  }
+  const control::AgentWaits waits = setup_.policy->is_free ? control::AgentWaits() : setup_.waits;
+  for (int first = 0; first < setup_.gpu_count; first += setup_.gpus_per_node) {
+    const int count = std::min(setup_.gpus_per_node, setup_.gpu_count - first);
+    const std::vector<const gpu::Geometry*> boards(static_cast<std::size_t>(count),
+                                                   setup_.geometry);
+    options.faults.seed = setup_.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(first);
+    SEPTULE_TRY(std::unique_ptr<device::EmulatedDevice> device,
+                device::EmulatedDevice::make(boards, *setup_.latencies, options));
+    devices_.push_back(std::move(device));
+    agents_.push_back(
+        std::make_unique<control::Agent>(control::Agent::Parts{env_, *devices_.back(), *this},
+                                         *setup_.geometry,
+                                         GpuId(first),
+                                         waits));
+    agents_.back()->set_runner(jobs_);
+  }
+  sched::PolicySetup policy_setup = setup_.policy_setup;
+  policy_setup.geometry = setup_.geometry;
+  policy_setup.gpu_count = setup_.gpu_count;
+  policy_setup.jobs_max = job_count();
+  policy_ = setup_.policy->make(policy_setup);
+  controller_ = std::make_unique<control::Controller>(
+      control::Controller::Parts{env_, view_, *policy_, predictor_, *this, setup_.costs, this},
+      setup_.controller);
+  return {};
+}
+
+void ClusterSim::report(const control::AgentReport& report) {
+  if (observers_.devices != nullptr && report.kind == control::AgentReport::Kind::kReady) {
+    const int node = report.gpu.value() / setup_.gpus_per_node;
+    const auto state = devices_[static_cast<std::size_t>(node)]->inspect(
+        GpuIndex(report.gpu.value() - node * setup_.gpus_per_node));
+    if (state) {
+      observers_.devices->on_device(env_.now(), report.gpu, *state);
+    }
+  }
+  controller_->report(report);
+}
+
+void ClusterSim::arm_next_arrival() {
+  if (next_arrival_ < setup_.workload->jobs.size()) {
+    env_.call_at(setup_.workload->jobs[next_arrival_].submit,
+                 port::TimerClass::kWorld,
+                 *this,
+                 next_arrival_);
+  }
+}
+
+void ClusterSim::on_timer(std::uint64_t payload) {
+  const job::JobSpec& spec = setup_.workload->jobs[payload];
+  jobs_.submitted(spec.id);
+  controller_->submit(spec);
+  ++next_arrival_;
+  arm_next_arrival();
+}
+
+void ClusterSim::on_event(SimTime time, const sched::Event& event) {
+  const auto* changed = std::get_if<sched::JobSpeedChanged>(&event);
+  if (changed != nullptr && setup_.policy->knowledge == predict::Knowledge::kEverything) {
+    // An oracle knows the new behaviour as it knew the old one.
+    predictor_.characterised({changed->job, {}, jobs_.current_signature(changed->job)});
+  }
+  if (observers_.control != nullptr) {
+    observers_.control->on_event(time, event);
+  }
+}
+
+void ClusterSim::on_goal(SimTime time, const sched::SetGoal& decision) {
+  if (observers_.control != nullptr) {
+    observers_.control->on_goal(time, decision);
+  }
+}
+
+void ClusterSim::on_order(SimTime time, const control::GpuOrder& order) {
+  if (observers_.control != nullptr) {
+    observers_.control->on_order(time, order);
+  }
+}
+
+void ClusterSim::on_refusal(SimTime time, const std::string& why) {
+  if (observers_.control != nullptr) {
+    observers_.control->on_refusal(time, why);
+  }
+}
+
+void ClusterSim::on_requeue(SimTime time, job::JobId job) {
+  jobs_.requeued(job);
+  if (observers_.control != nullptr) {
+    observers_.control->on_requeue(time, job);
+  }
+}
+
+void ClusterSim::on_reject(SimTime time, job::JobId job) {
+  jobs_.rejected(job);
+  if (observers_.control != nullptr) {
+    observers_.control->on_reject(time, job);
+  }
+}
+
+Error ClusterSim::stuck() const {
+  for (const sched::ClusterView::QueueKey& key : view_.queue()) {
+    return Error{ErrorCode::kFailed,
+                 fmt::format("policy {}: job {} waits for ever: nothing more happens at {} s",
+                             setup_.policy->name,
+                             view_.job(key.job).spec->name,
+                             env_.now().to_seconds())};
+  }
+  return Error{ErrorCode::kFailed,
+               fmt::format("policy {}: {} jobs never end: nothing more happens at {} s",
+                           setup_.policy->name,
+                           jobs_.left_count(),
+                           env_.now().to_seconds())};
+}
+
+Result<job::RunRecord> ClusterSim::run() {
+  const std::int64_t events_max = kEventsPerJobMax * (job_count() + 1);
+  arm_next_arrival();
+  controller_->start();
+  while (jobs_.left_count() > 0) {
+    if (!env_.fire_next()) {
+      return stuck();
+    }
+    if (!controller_->refusal().empty()) {
+      return Error{ErrorCode::kFailed,
+                   fmt::format("policy {}: a decision was refused at {} s: {}",
+                               setup_.policy->name,
+                               env_.now().to_seconds(),
+                               controller_->refusal())};
+    }
+    if (env_.fired_count() > events_max) {
+      return Error{ErrorCode::kTimedOut,
+                   fmt::format("policy {}: more than {} events for {} jobs; the run was given up "
+                               "at {} s",
+                               setup_.policy->name,
+                               events_max,
+                               job_count(),
+                               env_.now().to_seconds())};
+    }
+  }
+  return record();
+}
+
+job::RunRecord ClusterSim::record() {
+  job::RunRecord run;
+  jobs_.record(run);
+  run.policy = setup_.policy->name;
+  run.cluster = setup_.cluster_name;
+  run.seed = setup_.seed;
+  run.events = env_.fired_count();
+  run.decisions = controller_->decision_count();
+  for (const auto& agent : agents_) {
+    run.reconfigurations += agent->recut_count();
+    run.characterisations += agent->characterisation_count();
+  }
+  Digest digest;
+  digest.add(env_.digest());
+  for (const job::JobOutcome& outcome : run.jobs) {
+    digest.add(static_cast<std::uint64_t>(outcome.finish.value_or(SimTime()).to_nanoseconds()));
+    for (const Duration time : outcome.times) {
+      digest.add(static_cast<std::uint64_t>(time.to_nanoseconds()));
+    }
+  }
+  run.digest = digest.value();
+  return run;
+}
+
+}  // namespace
+
+Result<job::RunRecord> simulate(const SimSetup& setup, const SimObservers& observers) {
+  SimSetup own = setup;
+  own.costs.is_free = own.costs.is_free || setup.policy->is_free;
+  ClusterSim run(own, observers);
+  SEPTULE_TRY_STATUS(run.build());
+  return run.run();
+}
+
+}  // namespace septule::sim
