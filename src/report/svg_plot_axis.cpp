@@ -68,7 +68,9 @@ std::string number_label(double value, double step) {
     return fmt::format("{:.4g}", value);
   }
   int decimals = 0;
-  for (double unit = 1; unit > step * (1 + 1e-9) && decimals < 5; unit /= 10) {
+  double unit = 1;
+  while (unit > step * (1 + 1e-9) && decimals < 5) {
+    unit /= 10;
     ++decimals;
   }
   return grouped_text(value, decimals);
@@ -106,7 +108,8 @@ std::vector<Tick> log_ticks(double min, double max, AxisKind kind, int count_max
     return thinned(ticks, count_max);
   }
   const bool is_narrow = max / min <= 1000;
-  for (double decade = decade_below(min); decade <= max; decade *= 10) {
+  double decade = decade_below(min);
+  while (decade <= max) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double value = factor * decade;
       const bool is_wanted = is_narrow || factor == 1;
@@ -114,6 +117,7 @@ std::vector<Tick> log_ticks(double min, double max, AxisKind kind, int count_max
         ticks.push_back({value, tick_label(value, decade, kind)});
       }
     }
+    decade *= 10;
   }
   return thinned(ticks, count_max);
 }
