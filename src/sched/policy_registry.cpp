@@ -12,6 +12,7 @@
 #include "sched/policies/nopart.hpp"
 #include "sched/policies/optsta.hpp"
 #include "sched/policies/oracle.hpp"
+#include "sched/policies/septule.hpp"
 
 namespace septule::sched {
 
@@ -67,6 +68,12 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
      .make = make_oracle_wide_free},
+    {.name = "septule",
+     .summary =
+         "moves priced against gains, unknown jobs characterised once, crowded GPUs relieved",
+     .knowledge = predict::Knowledge::kPerSignature,
+     .has_error = true,
+     .make = make_septule},
 });
 
 }  // namespace
