@@ -1,6 +1,7 @@
 #include "septule/trace_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,19 +17,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+/// Six decimals: what lies behind them is rounding, not the trace.
+double rounded(double value) {
+  constexpr double kParts = 1e6;
+  return std::round(value * kParts) / kParts;
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(rounded(*value)) : Json(nullptr);
 }
 
 Json distribution_document(const std::optional<interop::TraceDistribution>& distribution) {
   if (!distribution) {
     return nullptr;
   }
-  Json document{{"known", distribution->known}, {"mean", distribution->mean}};
+  Json document{{"known", distribution->known}, {"mean", rounded(distribution->mean)}};
   for (std::size_t i = 0; i < interop::kTraceQuantilePercents.size(); ++i) {
     document[fmt::format("p{}", interop::kTraceQuantilePercents.at(i))] =
-        distribution->quantiles.at(i);
+        rounded(distribution->quantiles.at(i));
   }
   return document;
 }
@@ -71,8 +77,13 @@ void add_distribution(report::Table& table,
   table.add_row(std::move(cells));
 }
 
-/// Bars of at most 50 characters, the longest for the largest count.
-std::string bars_text(const std::string& title, const std::vector<interop::TraceBar>& bars) {
+/// Bars of at most 50 characters, the longest for the largest count; empty ends are left out.
+std::string bars_text(const std::string& title, std::vector<interop::TraceBar> bars) {
+  const auto is_filled = [](const interop::TraceBar& bar) { return bar.count > 0; };
+  bars.erase(bars.begin(), std::ranges::find_if(bars, is_filled));
+  while (!bars.empty() && !is_filled(bars.back())) {
+    bars.pop_back();
+  }
   if (bars.empty()) {
     return "";
   }
@@ -190,7 +201,7 @@ Json findings_document(const std::vector<interop::TraceFinding>& findings) {
 Json statistics_document(const interop::TraceStatistics& statistics) {
   return {{"jobs", statistics.jobs},
           {"span_s", or_null(statistics.span_s)},
-          {"users", or_null(statistics.users)},
+          {"users", statistics.users ? Json(*statistics.users) : Json(nullptr)},
           {"gpu_hours", or_null(statistics.gpu_hours)},
           {"duration_s", distribution_document(statistics.duration_s)},
           {"gap_s", distribution_document(statistics.gap_s)},

@@ -168,6 +168,11 @@ void Agent::begin_start(GpuId id) {
     const port::DeviceCode code =
         parts_.device.attach_client(local(id), instance_id(gpu, place.instance));
     if (code != port::DeviceCode::kOk) {
+      // None of them has been launched: they let go again, and the next attempt begins anew.
+      for (std::size_t launched = starts_.size(); launched > 0; --launched) {
+        detach(id, gpu.running.back());
+        gpu.running.pop_back();
+      }
       give_up(id, code, "start a client");
       return;
     }

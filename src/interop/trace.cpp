@@ -252,19 +252,21 @@ Trace trace_of_workload(const job::Workload& workload) {
   Trace trace;
   trace.name = workload.name;
   trace.jobs.reserve(workload.jobs.size());
+  const bool has_users = std::ranges::any_of(
+      workload.jobs, [](const job::JobSpec& spec) { return spec.user != job::UserId(0); });
   for (const job::JobSpec& spec : workload.jobs) {
     const job::PerfSignature& signature =
         workload.signatures.at(static_cast<std::size_t>(spec.signature.value()));
     TraceJob job;
     job.id = spec.name;
-    job.submit = spec.submit;
+    job.submit = SimTime() + (spec.submit - workload.jobs.front().submit);
     job.duration = spec.work;
     job.gpus = GpuMilli(spec.gpus * kGpuMilliWhole);
     job.gpu_memory = spec.memory;
     if (!job.gpu_memory && signature.synthetic) {
       job.gpu_memory = signature.memory;  // a measured one's reading is not its need
     }
-    job.user = fmt::format("{}", spec.user.value());
+    job.user = has_users ? fmt::format("{}", spec.user.value()) : std::string();
     job.app = signature.name;
     trace.jobs.push_back(std::move(job));
   }

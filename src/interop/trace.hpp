@@ -52,7 +52,8 @@ inline constexpr std::string_view kTraceHeading =
 std::string trace_csv(const Trace& trace);
 
 /// The jobs of a workload as a trace; `app` is the name of the signature, memory that of the job,
-/// else the need of a synthetic signature. A workload whose jobs all come at 0 has no submit times.
+/// else the need of a synthetic signature. Times count from the first submission; a workload whose
+/// jobs all come at once has no submit times, one whose jobs are all of user 0 no users.
 Trace trace_of_workload(const job::Workload& workload);
 
 /// "1.5": seconds without trailing zeros, exact to the nanosecond.

@@ -21,7 +21,7 @@ struct Description {
 using Kind = TraceFindingKind;
 using Effect = TraceEffect;
 constexpr std::array<Description, kTraceFindingKindCount> kDescriptions = {{
-    {Kind::kRaggedRow, Effect::kDropped, "ragged-row", "not as many cells as the heading has"},
+    {Kind::kRaggedRow, Effect::kDropped, "ragged-row", "not as many cells as the format has"},
     {Kind::kUnreadableCell, Effect::kDropped, "unreadable-cell", "a needed value is not readable"},
     {Kind::kUnreadableDetail,
      Effect::kRepaired,
@@ -81,6 +81,12 @@ const Description& description_of(TraceFindingKind kind) {
   const Description& found = kDescriptions.at(static_cast<std::size_t>(kind));
   SEPTULE_CHECK(found.kind == kind, "the table of findings is in the order of the enumeration");
   return found;
+}
+
+/// What was done, for messages.
+std::string_view done_text(TraceEffect effect) {
+  return effect == TraceEffect::kUnusable ? "kept, but cannot be simulated"
+                                          : trace_effect_name(effect);
 }
 
 bool is_about_columns(TraceFindingKind kind) {
@@ -153,7 +159,7 @@ std::string trace_finding_message(std::string_view source_name, const TraceFindi
                                  one_line(source_name),
                                  finding.count,
                                  things,
-                                 trace_effect_name(finding.effect),
+                                 done_text(finding.effect),
                                  trace_finding_text(finding.kind));
   for (std::size_t i = 0; i < finding.examples.size(); ++i) {
     const TraceExample& example = finding.examples[i];

@@ -89,25 +89,33 @@ std::vector<std::string> heading_cells(std::string_view line) {
   return cells;
 }
 
-/// The CSV format most of whose columns stand in the heading, if it leads clearly.
+bool has_column(const std::vector<std::string>& heading, std::string_view name) {
+  return std::ranges::find(heading, name) != heading.end();
+}
+
+/// The CSV format of which the heading has the most columns; of two, the one with fewer of its own
+/// (Acme's two share theirs). More than half of a format's columns must be there, so that one
+/// common name proves nothing; our own names are not used by others.
 std::optional<TraceFormat> format_of_heading(const std::vector<std::string>& heading) {
-  std::vector<std::pair<std::size_t, TraceFormat>> scores;
+  if (has_column(heading, "submit_s") || has_column(heading, "duration_s")) {
+    return TraceFormat::kSeptule;
+  }
+  std::optional<TraceFormat> best;
+  std::size_t best_shared = 0;
+  std::size_t best_columns = 0;
   for (const auto& [format, name] : kNames) {
     const std::vector<std::string_view> columns = trace_csv_columns(format);
-    std::size_t shared = 0;
-    for (const std::string_view column : columns) {
-      shared += std::ranges::count(heading, lower_case(column)) > 0 ? 1 : 0;
-    }
-    // More than half of a format's own columns, so that one common name proves nothing.
-    if (!columns.empty() && shared * 2 > columns.size()) {
-      scores.emplace_back(shared, format);
+    const auto shared = static_cast<std::size_t>(std::ranges::count_if(
+        columns, [&](std::string_view column) { return has_column(heading, lower_case(column)); }));
+    const bool is_better =
+        shared > best_shared || (shared == best_shared && columns.size() < best_columns);
+    if (shared * 2 > columns.size() && is_better) {
+      best = format;
+      best_shared = shared;
+      best_columns = columns.size();
     }
   }
-  std::ranges::stable_sort(scores, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (scores.empty() || (scores.size() > 1 && scores[0].first == scores[1].first)) {
-    return std::nullopt;
-  }
-  return scores.front().second;
+  return best;
 }
 
 }  // namespace

@@ -157,14 +157,11 @@ class PhillyReader {
     bool is_bad = false;
     row.submit = time_of(json, "submitted_time", is_bad);
     if (is_bad) {
-      builder_.drop(
-          Kind::kUnreadableCell,
-          line,
-          fmt::format(
-              "submitted_time: {}",
-              quoted_for_message(
-                  json.at("submitted_time").dump(-1, ' ', true, Json::error_handler_t::replace),
-                  40)));
+      const std::string text = text_of(json, "submitted_time");
+      builder_.drop(Kind::kUnreadableCell,
+                    line,
+                    fmt::format("submitted_time: {}",
+                                text.empty() ? "not a text" : quoted_for_message(text, 40)));
       return;
     }
     const Json& attempts = list_of(json, "attempts", none_);

@@ -147,12 +147,7 @@ class WorkloadMaker {
     job::JobSpec spec;
     spec.id = job::JobId(static_cast<int>(result_.workload.jobs.size()));
     spec.name = job.id;
-    const double since_s = (job.submit - first_submit()).to_seconds() / options_.speed_up;
-    if (options_.speed_up == 1) {
-      spec.submit = SimTime() + (job.submit - first_submit());
-    } else {
-      spec.submit = SimTime() + seconds_to_duration(std::min(since_s, 8e9));
-    }
+    spec.submit = SimTime() + at_speed(job.submit - first_submit());
     spec.work = checked_value(job.duration, "a usable job has a duration");
     const GpuMilli gpus = checked_value(job.gpus, "a usable job has GPUs");
     spec.gpus = static_cast<int>((gpus.value() + kGpuMilliWhole - 1) / kGpuMilliWhole);
@@ -162,7 +157,16 @@ class WorkloadMaker {
     result_.workload.jobs.push_back(std::move(spec));
   }
 
+  /// The origin: that of the whole trace, so that leaving jobs out moves no other.
   SimTime first_submit() const { return trace_.jobs.front().submit; }
+
+  /// A time of the trace when it is replayed at its speed; slowed down, the end of time is a limit.
+  Duration at_speed(Duration since) const {
+    constexpr double kSecondsMax = 8e9;
+    return options_.speed_up == 1
+               ? since
+               : seconds_to_duration(std::min(since.to_seconds() / options_.speed_up, kSecondsMax));
+  }
 
   std::optional<Bytes> usable_memory(const TraceJob& job) {
     if (!job.gpu_memory) {

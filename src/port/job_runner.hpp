@@ -39,7 +39,7 @@ class JobRunnerClient {
 
   /// Every job of a stop() has saved its checkpoint or ended.
   virtual void on_stopped(GpuId gpu, std::uint64_t token) = 0;
-  /// Every job of a start() has completed its first step or ended.
+  /// Every job of a start(), and every other job on the GPU, has completed its first step or ended.
   virtual void on_started(GpuId gpu, std::uint64_t token) = 0;
   /// A job has finished all its work. Also while it is being stopped.
   virtual void on_job_ended(GpuId gpu, job::JobId job) = 0;
@@ -57,7 +57,8 @@ class JobRunner {
   virtual ~JobRunner() = default;
 
   /// Starts (or restarts from their last checkpoints) jobs that run nowhere. Answers by
-  /// on_started(gpu, token), also for an empty list.
+  /// on_started(gpu, token), also for an empty list. A job that has ended meanwhile is answered by
+  /// on_job_ended at once.
   virtual void start(GpuId gpu,
                      std::span<const JobStart> jobs,
                      RunPurpose purpose,

@@ -13,6 +13,11 @@ double part_of(ActiveThreadPercentage atp) {
   return static_cast<double>(atp.value()) / 100;
 }
 
+/// 0 = not known.
+int kernels_of(const SpeedBook& book, job::SignatureIndex signature) {
+  return book.signature(signature).kernel_count.value_or(0);
+}
+
 /// weight^exponent. Square roots are exact on every platform, and ten times faster than pow().
 double raised(double weight, double exponent) {
   if (exponent == 0.75) {
@@ -73,8 +78,8 @@ void run_by_kernels(const SpeedBook& book,
                     std::span<const MpsClient> clients,
                     std::span<double> out) {
   const auto count = static_cast<double>(clients.size());
-  std::array<double, kMpsClientsMax> alone;    // speed alone on the instance
-  std::array<double, kMpsClientsMax> weights;  // kernel length to the power
+  std::array<double, kMpsClientsMax> alone{};    // speed alone on the instance
+  std::array<double, kMpsClientsMax> weights{};  // kernel length to the power
   double demand = 0;
   double halves = 0;
   for (std::size_t i = 0; i < clients.size(); ++i) {
@@ -83,7 +88,7 @@ void run_by_kernels(const SpeedBook& book,
     alone[i] = book.speed_at(signature, share);
     demand += 1 - fit.serial * fit.speed_at(share);
     halves += book.speed_at(signature, share / count) / alone[i];
-    const double kernels = *book.signature(signature).kernel_count;
+    const int kernels = kernels_of(book, signature);
     weights[i] = raised(book.whole_step(signature).to_seconds() / (alone[i] * kernels), exponent);
   }
   const double total = std::clamp((count / std::max(1.0, demand) + halves) / 2, 1.0, count);
@@ -110,7 +115,7 @@ void MpsModel::speeds(const SpeedBook& book,
   for (const MpsClient& client : clients) {
     SEPTULE_CHECK(client.atp.value() >= 1, "an active thread percentage is 1 to 100");
     SEPTULE_CHECK(client.atp.value() <= 100, "an active thread percentage is 1 to 100");
-    has_kernels &= book.signature(client.signature).kernel_count.value_or(0) > 0;
+    has_kernels &= kernels_of(book, client.signature) > 0;
     is_capped |= client.atp.value() < 100;
   }
   if (has_kernels && is_capped) {

@@ -140,12 +140,13 @@ Result<TimeIndex> index_times(const gpu::Geometry& geometry, const PerfSignature
 /// Usable memory of a profile; where it is not published, its part of the board's memory.
 std::optional<Bytes> memory_of(const gpu::Geometry& geometry, ProfileIndex index) {
   const gpu::GpuInstanceProfile& profile = geometry.profile(index);
-  if (profile.memory.has_value() || !geometry.facts().memory_gb.has_value()) {
+  const int gigabytes = geometry.facts().memory_gb.value_or(0);
+  if (profile.memory.has_value() || gigabytes == 0) {
     return profile.memory;
   }
-  const int gigabytes = *geometry.facts().memory_gb;
-  const int slices = gigabytes * 1024 * profile.size().value() / geometry.memory_slices().value();
-  return Bytes::mebibytes(static_cast<std::uint64_t>(slices));
+  const int mebibytes =
+      gigabytes * 1024 * profile.size().value() / geometry.memory_slices().value();
+  return Bytes::mebibytes(static_cast<std::uint64_t>(mebibytes));
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ class SpeedBook::Maker {
       return geometry_;
     }
     if (!catalogue_.has_value()) {
-      catalogue_ = gpu::load_builtin_catalogue();
+      catalogue_.emplace(gpu::load_builtin_catalogue());
     }
     const Result<const gpu::Geometry*> found = catalogue_->find(signature.gpu_key);
     if (!found) {
@@ -200,7 +201,9 @@ class SpeedBook::Maker {
 
   Status add_synthetic(Entry& entry) const {
     const PerfSignature& signature = entry.signature;
-    const double saturation = signature.synthetic->saturation;
+    const job::SyntheticResponse response =
+        checked_value(signature.synthetic, "a synthetic signature has a response");
+    const double saturation = response.saturation;
     if (!(saturation > 0 && saturation <= 1)) {
       return invalid(signature,
                      fmt::format("saturation is {}; valid: above 0, at most 1", saturation));
@@ -208,21 +211,21 @@ class SpeedBook::Maker {
     if (!signature.memory.has_value()) {
       return invalid(signature, "a synthetic signature needs its memory");
     }
+    entry.need = *signature.memory;
     for (const ProfileIndex index : book_->plain_) {
       const gpu::GpuInstanceProfile& profile = geometry_->profile(index);
       const double compute = share_of(*geometry_, index);
       const double memory = static_cast<double>(profile.size().value()) /
                             static_cast<double>(geometry_->memory_slices().value());
-      const double share = signature.synthetic->bound == job::Bound::kCompute ? compute : memory;
+      const double share = response.bound == job::Bound::kCompute ? compute : memory;
       const double speed = kSyntheticSpeed * std::min(1.0, share / saturation);
       // The response is known also where the memory is too small: on shared GPUs it counts.
       entry.points.push_back({.share = compute, .speed = speed});
-      if (profile.memory.has_value() && *profile.memory >= *signature.memory) {
+      if (profile.memory.has_value() && *profile.memory >= entry.need) {
         entry.row.speed[static_cast<std::size_t>(index.value())] = speed;
       }
     }
     entry.fit = fitted(entry.points);
-    entry.need = *signature.memory;
     return {};
   }
 
@@ -293,7 +296,7 @@ class SpeedBook::Maker {
   static Duration step(const PerfSignature& signature,
                        const TimeIndex& times,
                        ProfileIndex profile) {
-    const int index = times[static_cast<std::size_t>(profile.value())];
+    const std::int8_t index = times[static_cast<std::size_t>(profile.value())];
     return signature.times[static_cast<std::size_t>(index)].step;
   }
 
@@ -359,7 +362,7 @@ double SpeedBook::speed_at(job::SignatureIndex signature, double share) const {
 const job::SliceTime* SpeedBook::slice_time(job::SignatureIndex signature,
                                             ProfileIndex profile) const {
   const Entry& of = entry(signature);
-  const int index = of.time_index[static_cast<std::size_t>(profile.value())];
+  const std::int8_t index = of.time_index[static_cast<std::size_t>(profile.value())];
   return index < 0 ? nullptr : &of.signature.times[static_cast<std::size_t>(index)];
 }
 

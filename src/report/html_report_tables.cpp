@@ -59,7 +59,7 @@ std::string interval_cell(const std::optional<job::Interval>& interval, int deci
     return "<td>N/A</td>";
   }
   const bool has_bounds = interval->low.has_value() && interval->high.has_value();
-  const std::string bounds = has_bounds ? fmt::format("<small>{} to {}</small>",
+  const std::string bounds = has_bounds ? fmt::format("<small>{}{}{}</small>",
                                                       grouped_text(*interval->low, decimals),
                                                       *interval->low < 0 ? " to " : "\xe2\x80\x93",
                                                       grouped_text(*interval->high, decimals))

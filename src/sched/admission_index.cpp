@@ -60,6 +60,30 @@ std::optional<GpuId> AdmissionIndex::find(int rank) const {
   return std::nullopt;
 }
 
+void AdmissionIndex::find_several(int rank, std::size_t count_max, std::vector<GpuId>& out) const {
+  for (int job_count = 0; job_count <= kJobCountMax && count_max > 0; ++job_count) {
+    std::size_t from = 0;
+    while (count_max > 0) {
+      std::uint32_t bounds = filled_[static_cast<std::size_t>(job_count)] &
+                             (~std::uint32_t{0} << static_cast<unsigned>(rank));
+      std::optional<std::size_t> next;
+      for (; bounds != 0; bounds &= bounds - 1) {
+        const std::optional<std::size_t> here =
+            buckets_[bucket(job_count, std::countr_zero(bounds))].first_from(from);
+        if (here.has_value() && (!next.has_value() || *here < *next)) {
+          next = here;
+        }
+      }
+      if (!next.has_value()) {
+        break;
+      }
+      out.emplace_back(static_cast<int>(*next));
+      from = *next + 1;
+      --count_max;
+    }
+  }
+}
+
 std::size_t AdmissionIndex::empty_count() const {
   std::size_t count = 0;
   for (int bound = 0; bound < rank_count_; ++bound) {

@@ -26,6 +26,9 @@ class AdmissionIndex {
 
   /// The GPU with the fewest jobs whose bound is at least `rank`; ties to the lowest number.
   std::optional<GpuId> find(int rank) const;
+  /// Up to `count_max` GPUs whose bound is at least `rank`, fewest jobs first, then lowest number,
+  /// appended to `out`.
+  void find_several(int rank, std::size_t count_max, std::vector<GpuId>& out) const;
   /// How many GPUs without jobs there are.
   std::size_t empty_count() const;
   /// The first GPU without jobs whose number is at least `from`.

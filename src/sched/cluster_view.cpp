@@ -50,7 +50,10 @@ void ClusterView::apply(const Event& event, SimTime now) {
   if (const auto* ended = std::get_if<JobEnded>(&event); ended != nullptr) {
     end(ended->job, now);
   } else if (const auto* ready = std::get_if<GpuReady>(&event); ready != nullptr) {
-    set_phase(ready->gpu, GpuPhase::kStarting, now);
+    // The jobs of a characterisation run start too, but it lasts until it is reported over.
+    if (gpu(ready->gpu).phase != GpuPhase::kCharacterising) {
+      set_phase(ready->gpu, GpuPhase::kStarting, now);
+    }
   } else if (const auto* settled = std::get_if<GpuSettled>(&event); settled != nullptr) {
     set_phase(settled->gpu, GpuPhase::kSettled, now);
   } else if (const auto* seen = std::get_if<GpuCharacterised>(&event); seen != nullptr) {

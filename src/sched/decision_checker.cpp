@@ -206,7 +206,8 @@ DecisionChecker::Verdict DecisionChecker::refused_memory(const predict::Predicto
     left[i + 1] = geometry_->profile(goal.instances[i].profile).memory;
   }
   for (const Slot& slot : goal.slots) {
-    std::optional<Bytes>& there = left[static_cast<std::size_t>(slot.instance + 1)];
+    std::optional<Bytes>& there =
+        left[slot.instance == Slot::kWholeGpu ? 0 : static_cast<std::size_t>(slot.instance) + 1];
     if (!there.has_value()) {
       continue;
     }

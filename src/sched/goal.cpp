@@ -70,7 +70,7 @@ std::string goal_text(const gpu::Geometry& geometry, const GpuGoal& goal) {
   if (places.empty()) {
     places.emplace_back("empty");
   }
-  const std::string text = fmt::format("{}", fmt::join(places, "; "));
+  std::string text = fmt::format("{}", fmt::join(places, "; "));
   if (goal.purpose == GoalPurpose::kCharacterise) {
     return fmt::format("characterise at {} %: {}", levels_text(goal.characterisation), text);
   }

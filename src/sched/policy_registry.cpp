@@ -12,6 +12,7 @@
 #include "sched/policies/nopart.hpp"
 #include "sched/policies/optsta.hpp"
 #include "sched/policies/oracle.hpp"
+#include "sched/policies/septule.hpp"
 
 namespace septule::sched {
 
@@ -57,7 +58,7 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-     .make = make_oracle},
+     .make = make_oracle_free},
     {.name = "oracle-wide",
      .summary = "oracle with all layouts, 4g beside 3g and idle instances too",
      .knowledge = predict::Knowledge::kEverything,
@@ -66,7 +67,13 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .summary = "oracle-wide without costs of checkpoints, re-cuts and restarts",
      .knowledge = predict::Knowledge::kEverything,
      .is_free = true,
-     .make = make_oracle_wide},
+     .make = make_oracle_wide_free},
+    {.name = "septule",
+     .summary =
+         "moves priced against gains, unknown jobs characterised once, crowded GPUs relieved",
+     .knowledge = predict::Knowledge::kPerSignature,
+     .has_error = true,
+     .make = make_septule},
 });
 
 }  // namespace

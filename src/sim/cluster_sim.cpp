@@ -43,7 +43,7 @@ class ClusterSim final : public control::AgentLink,
   Result<job::RunRecord> run();
 
   void send(const control::GpuOrder& order) override { agent_of(order.gpu).take(order); }
-  void report(const control::AgentReport& report) override { controller_->report(report); }
+  void report(const control::AgentReport& report) override;
   void on_timer(std::uint64_t payload) override;
 
   void on_stopped(GpuId gpu, std::uint64_t token) override { agent_of(gpu).on_stopped(gpu, token); }
@@ -118,6 +118,18 @@ Status ClusterSim::build() {
   return {};
 }
 
+void ClusterSim::report(const control::AgentReport& report) {
+  if (observers_.devices != nullptr && report.kind == control::AgentReport::Kind::kReady) {
+    const int node = report.gpu.value() / setup_.gpus_per_node;
+    const auto state = devices_[static_cast<std::size_t>(node)]->inspect(
+        GpuIndex(report.gpu.value() - node * setup_.gpus_per_node));
+    if (state) {
+      observers_.devices->on_device(env_.now(), report.gpu, *state);
+    }
+  }
+  controller_->report(report);
+}
+
 void ClusterSim::arm_next_arrival() {
   if (next_arrival_ < setup_.workload->jobs.size()) {
     env_.call_at(setup_.workload->jobs[next_arrival_].submit,
@@ -136,6 +148,11 @@ void ClusterSim::on_timer(std::uint64_t payload) {
 }
 
 void ClusterSim::on_event(SimTime time, const sched::Event& event) {
+  const auto* changed = std::get_if<sched::JobSpeedChanged>(&event);
+  if (changed != nullptr && setup_.policy->knowledge == predict::Knowledge::kEverything) {
+    // An oracle knows the new behaviour as it knew the old one.
+    predictor_.characterised({changed->job, {}, jobs_.current_signature(changed->job)});
+  }
   if (observers_.control != nullptr) {
     observers_.control->on_event(time, event);
   }

@@ -41,10 +41,21 @@ struct SimSetup {
   std::string cluster_name;
 };
 
+/// Is shown every GPU as the device has it when its agent reports it ready.
+class DeviceObserver {
+ public:
+  DeviceObserver() = default;
+  DeviceObserver(const DeviceObserver&) = delete;
+  DeviceObserver& operator=(const DeviceObserver&) = delete;
+  virtual ~DeviceObserver() = default;
+  virtual void on_device(SimTime time, GpuId gpu, const port::DeviceState& state) = 0;
+};
+
 /// Who watches a run; each may be null.
 struct SimObservers {
   JobObserver* jobs = nullptr;
   control::ControlObserver* control = nullptr;
+  DeviceObserver* devices = nullptr;
 };
 
 /// Runs it to the end: the controller, agent and policy objects of the live system over a virtual

@@ -43,7 +43,8 @@ void SimJobs::enter(job::JobId id, JobState state, SimTime time) {
   if (const auto kind = job::time_kind_of(job.state)) {
     job.outcome.times[static_cast<std::size_t>(*kind)] += time - job.since;
   }
-  if (observer_ != nullptr && job.state != JobState::kUnsubmitted && time > job.since) {
+  if (observer_ != nullptr && job.state != JobState::kUnsubmitted &&
+      (time > job.since || state != job.state)) {
     observer_->on_segment(JobSegment{
         id,
         job.state,
@@ -405,7 +406,9 @@ void SimJobs::start(GpuId gpu_id,
       set_rates(gpu_id);
       return;  // a gang is alone on its GPUs
     }
-    settled = std::max(settled, at(start.job).progress_from);
+  }
+  for (const job::JobId id : at(gpu_id).jobs) {
+    settled = std::max(settled, at(id).progress_from);
   }
   count_slices(gpu_id);
   set_rates(gpu_id);

@@ -173,15 +173,18 @@ TEST_P(EveryLayout, EveryComputeLayout_InsideEveryProfile_IsAcceptedExactlyIfLeg
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models,
-    EveryLayout,
-    testing::Values("A30-24GB", "A100-40GB", "H100-80GB-SXM", "RTX-PRO-6000-Blackwell"),
-    [](const auto& parameter) {
-      std::string name = parameter.param;
-      std::ranges::replace(name, '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Models,
+                         EveryLayout,
+                         testing::Values("A30-24GB",
+                                         "A100-40GB",
+                                         "H100-80GB-SXM",
+                                         "RTX-PRO-6000-Blackwell",
+                                         "RTX-PRO-5000-Blackwell-48GB"),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(EmulatedDevice, Ids_OfSevenSmallInstances_AreThoseOfRealBoards) {
   // Aim: ids are locations of the chip, equal to the transcripts of normal and mirrored boards, and

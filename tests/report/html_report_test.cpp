@@ -74,6 +74,29 @@ TEST(HtmlReport, Study_IsOneWellFormedSelfContainedPage) {
   }
 }
 
+TEST(HtmlReport, Means_StandWithTheirIntervals) {
+  // 1000 and 2000: 1500, from 1500 - 12.7062 x 500 on; the one is half of the other at both seeds.
+  StudyReport study;
+  for (const double factor : {1.0, 0.5}) {
+    PolicyReport policy;
+    for (const std::uint64_t seed : {1U, 2U}) {
+      job::RunFigures run;
+      run.jobs_done = 1;
+      run.mean_jct_s = factor * 1000 * static_cast<double>(seed);
+      run.makespan_s = 90 + static_cast<double>(seed) / 100;
+      policy.runs.push_back(run);
+      policy.seeds.push_back(seed);
+    }
+    study.policies.push_back(policy);
+  }
+  const std::string page = html_report(study);
+  EXPECT_NE(page.find("<td>1,500.0<small>-4,853.1 to 7,853.1</small></td>"), std::string::npos);
+  EXPECT_NE(page.find("<td>90.02<small>89.95\xe2\x80\x93"
+                      "90.08</small></td>"),
+            std::string::npos);
+  EXPECT_NE(page.find("<td>-50.0 %<small>-50.0 % to -50.0 %</small></td>"), std::string::npos);
+}
+
 TEST(HtmlReport, EqualStudies_GiveEqualBytes) {
   // Nothing of the machine or the moment gets in.
   EXPECT_EQ(html_report(test::made_up_study()), html_report(test::made_up_study()));

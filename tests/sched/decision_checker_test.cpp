@@ -143,7 +143,7 @@ TEST_F(DecisionCheckerTest, EverySlotValue_OnSmallRanges_IsAcceptedExactlyIfLega
         // 1 stays on GPU 1; 2 and 7 are gangs; 3, 4, 8 and the rest cannot run.
         const bool is_legal = (job == 0 || job == 5 || job == 6) && instance >= 0 &&
                               instance <= 2 && atp >= 1 && atp <= 100;
-        ASSERT_EQ(refusal(one(0, goal)) == "", is_legal)
+        ASSERT_EQ(refusal(one(0, goal)).empty(), is_legal)
             << "job " << job << " instance " << instance << " ATP " << atp << ": "
             << refusal(one(0, goal));
       }
@@ -157,7 +157,7 @@ TEST_F(DecisionCheckerTest, OneThingBroken_EachRule_IsRefusedNamingGpuAndJob) {
     std::string_view text;  ///< in the refusal
     std::function<void(Decisions&)> breakage;
   };
-  const auto goal_case = [](std::string_view text, std::function<void(GpuGoal&)> change) {
+  const auto goal_case = [](std::string_view text, const std::function<void(GpuGoal&)>& change) {
     return Case{text, [change](Decisions& decisions) { change(decisions.goals[0].goal); }};
   };
   const auto characterise = [](GpuGoal& goal) {

@@ -4,20 +4,34 @@
 
 namespace septule::sched {
 
-std::unique_ptr<Policy> make_oracle(const PolicySetup& setup) {
+namespace {
+
+std::unique_ptr<Policy> make(std::string_view name,
+                             PartitionChoice choice,
+                             const PolicySetup& setup) {
   return std::make_unique<RepartitioningPolicy>(
-      RepartitioningPolicy::Options{.name = "oracle",
-                                    .choice = PartitionChoice::kPaperTable,
+      RepartitioningPolicy::Options{.name = name,
+                                    .choice = choice,
                                     .unknown_jobs = RepartitioningPolicy::UnknownJobs::kAssume},
       setup);
 }
 
+}  // namespace
+
+std::unique_ptr<Policy> make_oracle(const PolicySetup& setup) {
+  return make("oracle", PartitionChoice::kPaperTable, setup);
+}
+
+std::unique_ptr<Policy> make_oracle_free(const PolicySetup& setup) {
+  return make("oracle-free", PartitionChoice::kPaperTable, setup);
+}
+
 std::unique_ptr<Policy> make_oracle_wide(const PolicySetup& setup) {
-  return std::make_unique<RepartitioningPolicy>(
-      RepartitioningPolicy::Options{.name = "oracle-wide",
-                                    .choice = PartitionChoice::kEverything,
-                                    .unknown_jobs = RepartitioningPolicy::UnknownJobs::kAssume},
-      setup);
+  return make("oracle-wide", PartitionChoice::kEverything, setup);
+}
+
+std::unique_ptr<Policy> make_oracle_wide_free(const PolicySetup& setup) {
+  return make("oracle-wide-free", PartitionChoice::kEverything, setup);
 }
 
 }  // namespace septule::sched

@@ -21,6 +21,11 @@ const gpu::Geometry& geometry_of(const PolicySetup& setup) {
   return *setup.geometry;
 }
 
+/// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4.
+bool can_change(const GpuView& gpu) {
+  return gpu.phase == GpuPhase::kSettled;
+}
+
 std::optional<gpu::PlacedProfile> place_of(const GpuGoal& goal, job::JobId job) {
   const Slot* slot = goal.purpose == GoalPurpose::kRun ? goal.find(job) : nullptr;
   if (slot == nullptr || slot->instance == Slot::kWholeGpu) {
@@ -80,6 +85,12 @@ void RepartitioningPolicy::decide(const ClusterView& view,
   for (const Event& event : events) {
     note(call, event);
   }
+  // Afterwards: which runs ended at this instant decides what a change of speed means.
+  for (const Event& event : events) {
+    if (const auto* changed = std::get_if<JobSpeedChanged>(&event); changed != nullptr) {
+      note_speed(call, *changed);
+    }
+  }
   std::ranges::sort(touched_);
   for (const GpuId gpu : touched_) {
     refresh(call, gpu);
@@ -107,11 +118,6 @@ void RepartitioningPolicy::decide(const ClusterView& view,
   }
 }
 
-bool RepartitioningPolicy::can_change(const GpuView& gpu) const {
-  return gpu.phase == GpuPhase::kSettled ||
-         (setting_ == Setting::kArtifact && gpu.phase == GpuPhase::kStarting);
-}
-
 // ---- events
 
 void RepartitioningPolicy::touch(GpuId gpu) {
@@ -136,8 +142,6 @@ void RepartitioningPolicy::note(Call& call, const Event& event) {
     its.was_characterised = true;
     its.characterised_at = call.context.now;
     touch(seen->gpu);
-  } else if (const auto* changed = std::get_if<JobSpeedChanged>(&event); changed != nullptr) {
-    note_speed(call, *changed);
   } else if (const auto* troubled = std::get_if<GpuTroubled>(&event); troubled != nullptr) {
     state(troubled->gpu).is_troubled = true;
     state(troubled->gpu).is_dirty = true;
@@ -174,7 +178,8 @@ void RepartitioningPolicy::note_speed(Call& call, const JobSpeedChanged& event) 
   const GpuView& gpu = call.view.gpu(event.gpu);
   // A characterisation run sees the job as it is now: what it tells must not be forgotten.
   if (options_.unknown_jobs == UnknownJobs::kCharacterise &&
-      gpu.phase != GpuPhase::kCharacterising && !state(event.gpu).is_characterised) {
+      (gpu.phase == GpuPhase::kSettled || gpu.goal.purpose == GoalPurpose::kRun) &&
+      !state(event.gpu).is_characterised) {
     call.context.predictor.forget(event.job);
   }
   state(event.gpu).is_dirty = true;

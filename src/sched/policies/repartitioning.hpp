@@ -38,8 +38,9 @@ namespace septule::sched {
 ///  4. GPUs on which a job ended or changed are optimised again, and left alone if no job's place
 ///     would change. kArtifact: only if no job waits, and then always re-cut. An empty GPU is cut
 ///     back to the whole profile if no job waits.
-/// A GPU may take a job or a new partition in phase kSettled only (kArtifact: in kStarting too, as
-/// the artifact has no such state). What is due earlier is remembered until an event of that GPU.
+/// A GPU may take a job or a new partition in phase kSettled only. What is due earlier is
+/// remembered until an event of that GPU. (The artifact looks at MPS phases only and stops jobs
+/// that have not made a step yet, its bug 2; the guards of 3 s vanish within its tick of 10 s.)
 ///
 /// Ties: lowest GPU number; jobs by id; partitions as TargetFinder has them.
 /// When no partition serves all jobs (beliefs in error): it is sought again with speeds in
@@ -81,7 +82,6 @@ class RepartitioningPolicy final : public Policy {
   struct Call;  // what one decide() works with
 
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
-  bool can_change(const GpuView& gpu) const;
   void note(Call& call, const Event& event);
   void note_speed(Call& call, const JobSpeedChanged& event);
   void note_end(Call& call, const JobEnded& event);
