@@ -48,6 +48,11 @@ std::vector<Command> all_commands() {
           apply_command(),
           explain_fit_command(),
           defrag_command(),
+          trace_generate_command(),
+          trace_import_command(),
+          trace_describe_command(),
+          simulate_command(),
+          policies_command(),
           completion_command(),
           man_command()};
 }

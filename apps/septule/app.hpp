@@ -60,6 +60,11 @@ Command diff_command();
 Command apply_command();
 Command explain_fit_command();
 Command defrag_command();
+Command trace_generate_command();
+Command trace_import_command();
+Command trace_describe_command();
+Command simulate_command();
+Command policies_command();
 Command completion_command();
 Command man_command();
 

@@ -46,17 +46,17 @@ Error not_found(const std::string& path) {
                            near.empty() ? "" : "; nearest: " + joined_with_and(near))};
 }
 
-Result<std::string> read_stream(std::FILE* file, const std::string& name) {
+Result<std::string> read_stream(std::FILE* file, const std::string& name, std::size_t bytes_max) {
   std::string text;
   std::array<char, 1U << 16U> buffer{};
   bool is_at_end = false;
   while (!is_at_end) {
     const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
     text.append(buffer.data(), count);
-    if (text.size() > kInputBytesMax) {
+    if (text.size() > bytes_max) {
       return Error{
           ErrorCode::kInvalidInput,
-          fmt::format("{}: is larger than {} bytes, the limit for an input", name, kInputBytesMax)};
+          fmt::format("{}: is larger than {} bytes, the limit for an input", name, bytes_max)};
     }
     is_at_end = count < buffer.size() || std::feof(file) != 0 || std::ferror(file) != 0;
   }
@@ -68,9 +68,9 @@ Result<std::string> read_stream(std::FILE* file, const std::string& name) {
 
 }  // namespace
 
-Result<std::string> read_input(const std::string& path) {
+Result<std::string> read_input(const std::string& path, std::size_t bytes_max) {
   if (path == "-") {
-    return read_stream(stdin, "standard input");
+    return read_stream(stdin, "standard input", bytes_max);
   }
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) {
@@ -89,7 +89,7 @@ Result<std::string> read_input(const std::string& path) {
     return Error{ErrorCode::kFailed,
                  fmt::format("{}: cannot be read: {}", quoted_for_message(path), error_text())};
   }
-  return read_stream(file.get(), path);
+  return read_stream(file.get(), path, bytes_max);
 }
 
 bool is_meant_as_file(const std::string& value) {
@@ -133,7 +133,7 @@ Status write_file(const std::string& path, std::string_view text) {
     return Error{ErrorCode::kFailed,
                  fmt::format("{}: cannot be written: {}", quoted_for_message(path), why)};
   }
-  const Result<std::string> back = read_input(path);
+  const Result<std::string> back = read_input(path, text.size());
   if (!back || *back != text) {
     return Error{
         ErrorCode::kFailed,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,9 @@ namespace septule::app {
 inline constexpr std::size_t kInputBytesMax = std::size_t{1} << 20U;
 
 /// The whole text of a file, or of standard input for "-". kNotFound if it does not exist (naming
-/// near files), kInvalidInput if it is a directory or larger than kInputBytesMax, kFailed if it
-/// cannot be read.
-Result<std::string> read_input(const std::string& path);
+/// near files), kInvalidInput if it is a directory or larger than `bytes_max`, kFailed if it cannot
+/// be read.
+Result<std::string> read_input(const std::string& path, std::size_t bytes_max = kInputBytesMax);
 
 /// Whether a command-line value is meant as a file: "-", an existing path, or something that looks
 /// like a path (has a '/' or ends in .yaml, .yml, .json, .txt, .csv).

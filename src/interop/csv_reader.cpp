@@ -60,15 +60,37 @@ class Parser {
 
 }  // namespace
 
-Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_max) {
-  SEPTULE_TRY(std::string_view text, checked_text(input));
+Status visit_csv(const InputText& input,
+                 const CsvLimits& limits,
+                 const std::function<Status(CsvRow)>& visit) {
+  SEPTULE_TRY(std::string_view text, checked_text(input, limits.bytes_max));
   Parser parser;
   if (!parser.is_ready()) {
     return Error{ErrorCode::kFailed, "the CSV parser could not be set up (out of memory)"};
   }
   Rows rows;
+  std::size_t visited = 0;
   int line = 0;
   bool is_inside_row = false;  // a quoted cell spans lines
+  const auto hand_over = [&]() -> Status {
+    for (CsvRow& row : rows.rows) {
+      if (++visited > limits.rows_max) {
+        return input_error(input.source_name,
+                           line,
+                           "",
+                           fmt::format("more than {} rows; that is the limit", limits.rows_max));
+      }
+      if (row.cells.size() > kColumnsMax) {
+        return input_error(input.source_name,
+                           row.line,
+                           "",
+                           fmt::format("more than {} columns; that is the limit", kColumnsMax));
+      }
+      SEPTULE_TRY_STATUS(visit(std::move(row)));
+    }
+    rows.rows.clear();
+    return {};
+  };
   while (!text.empty()) {
     ++line;
     const std::size_t end = text.find('\n');
@@ -86,18 +108,7 @@ Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_ma
                          "quotation mark inside it");
     }
     is_inside_row = !rows.has_ended_row && (is_inside_row || !trimmed(piece).empty());
-    if (rows.rows.size() > rows_max) {
-      return input_error(input.source_name,
-                         line,
-                         "",
-                         fmt::format("more than {} rows; that is the limit", rows_max));
-    }
-    if (!rows.rows.empty() && rows.rows.back().cells.size() > kColumnsMax) {
-      return input_error(input.source_name,
-                         rows.rows.back().line,
-                         "",
-                         fmt::format("more than {} columns; that is the limit", kColumnsMax));
-    }
+    SEPTULE_TRY_STATUS(hand_over());
   }
   if (!parser.finish(rows)) {
     return input_error(input.source_name,
@@ -105,13 +116,17 @@ Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_ma
                        "",
                        "a quoted cell begins here and never ends; is the file cut off?");
   }
-  if (!rows.rows.empty() && rows.rows.back().cells.size() > kColumnsMax) {
-    return input_error(input.source_name,
-                       rows.rows.back().line,
-                       "",
-                       fmt::format("more than {} columns; that is the limit", kColumnsMax));
-  }
-  return std::move(rows.rows);
+  return hand_over();
+}
+
+Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_max) {
+  std::vector<CsvRow> rows;
+  SEPTULE_TRY_STATUS(
+      visit_csv(input, {.bytes_max = kInputBytesMax, .rows_max = rows_max}, [&](CsvRow row) {
+        rows.push_back(std::move(row));
+        return Status();
+      }));
+  return rows;
 }
 
 }  // namespace septule::interop

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace septule::interop {
@@ -33,6 +34,18 @@ inline constexpr int kGpusMax = 64;
 inline constexpr int kInstancesMax = 64;
 /// Highest GPU-instance or compute-instance id accepted.
 inline constexpr int kInstanceIdMax = 9999;
+/// Longest text of one job trace (the Philly archive has about 100 MiB).
+inline constexpr std::size_t kTraceBytesMax = std::size_t{1} << 30U;
+/// Rows of a job trace, its heading not counted.
+inline constexpr std::size_t kTraceRowsMax = 5000000;
+/// Attempts of one job of a trace, and GPUs and nodes of one attempt.
+inline constexpr std::size_t kTraceAttemptsMax = 10000;
+/// Latest instant of a trace, in seconds from its own origin (1970 for dates): 2096.
+inline constexpr std::int64_t kTraceSecondsMax = 4000000000;
+/// Longest duration of one job of a trace: ten years of 365 days.
+inline constexpr std::int64_t kTraceDurationSecondsMax = 315360000;
+/// GPUs that one job of a trace may ask for.
+inline constexpr std::int64_t kTraceGpusMax = 100000;
 /// Rows of a job table, its heading not counted.
 inline constexpr std::size_t kJobsMax = 10000;
 /// Columns of a CSV table.

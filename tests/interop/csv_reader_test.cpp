@@ -37,5 +37,23 @@ TEST(CsvReader, Faults_NameTheLine) {
   EXPECT_TRUE(read_csv({std::string(63, ','), "x.csv"}, 2));
 }
 
+TEST(VisitCsv, Rows_ArriveOneByOneWithinTheLimitsGiven) {
+  // Larger limits for one reader loosen no other, and the visitor can stop the reading.
+  const std::string text = "a,b\n1,2\n\n3,4\n";
+  std::vector<int> lines;
+  const auto visit = [&](CsvRow row) {
+    lines.push_back(row.line);
+    return row.cells.front() == "3" ? Status(Error{ErrorCode::kFailed, "enough"}) : Status();
+  };
+  const Status stopped = visit_csv({text, "x"}, {.bytes_max = 100, .rows_max = 10}, visit);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().message, "enough");
+  EXPECT_EQ(lines, (std::vector<int>{1, 2, 4}));
+  const auto ignore = [](const CsvRow& /*row*/) { return Status(); };
+  EXPECT_TRUE(visit_csv({text, "x"}, {.bytes_max = 100, .rows_max = 3}, ignore));
+  EXPECT_FALSE(visit_csv({text, "x"}, {.bytes_max = 100, .rows_max = 2}, ignore));
+  EXPECT_FALSE(visit_csv({text, "x"}, {.bytes_max = 5, .rows_max = 10}, ignore));
+}
+
 }  // namespace
 }  // namespace septule::interop

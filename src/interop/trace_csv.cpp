@@ -1,0 +1,358 @@
+// CSV traces: one table of columns for each format, one reader for all.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "interop/csv_reader.hpp"
+#include "interop/input_text.hpp"
+#include "interop/trace_readers.hpp"
+
+namespace septule::interop {
+
+namespace {
+
+using Kind = TraceFindingKind;
+
+/// What a column says.
+enum class Field {
+  kIgnored,
+  kId,
+  kSubmit,
+  kStart,
+  kEnd,
+  kDuration,
+  kQueue,
+  kGpus,
+  kGpuMilli,  ///< of one GPU, beside kGpus
+  kGpuModel,
+  kGpuMemory,  ///< GiB
+  kUser,
+  kVc,
+  kStatus,
+  kCpus,
+  kCpuMilli,
+  kHostMemoryGib,
+  kHostMemoryMib,
+  kApp,
+};
+enum class Need { kRequired, kOptional };
+
+struct ColumnSpec {
+  std::string_view name;
+  Field field = Field::kIgnored;
+  Need need = Need::kOptional;
+};
+
+constexpr ColumnSpec kSeptuleColumns[] = {
+    {"job_id", Field::kId},
+    {"submit_s", Field::kSubmit, Need::kRequired},
+    {"duration_s", Field::kDuration, Need::kRequired},
+    {"gpus", Field::kGpus, Need::kRequired},
+    {"gpu_model", Field::kGpuModel},
+    {"gpu_mem_gib", Field::kGpuMemory},
+    {"user", Field::kUser},
+    {"vc", Field::kVc},
+    {"status", Field::kStatus},
+    {"queue_s", Field::kQueue},
+    {"cpus", Field::kCpus},
+    {"host_mem_gib", Field::kHostMemoryGib},
+    {"app", Field::kApp},
+};
+constexpr ColumnSpec kHeliosColumns[] = {
+    {"job_id", Field::kId},
+    {"user", Field::kUser},
+    {"vc", Field::kVc},
+    {"gpu_num", Field::kGpus, Need::kRequired},
+    {"cpu_num", Field::kCpus},
+    {"node_num", Field::kIgnored},
+    {"state", Field::kStatus},
+    {"submit_time", Field::kSubmit, Need::kRequired},
+    {"start_time", Field::kStart},
+    {"end_time", Field::kEnd},
+    {"duration", Field::kDuration, Need::kRequired},
+    {"queue", Field::kQueue},
+};
+constexpr ColumnSpec kSerenColumns[] = {
+    {"job_id", Field::kId},
+    {"user", Field::kUser},
+    {"node_num", Field::kIgnored},
+    {"gpu_num", Field::kGpus, Need::kRequired},
+    {"cpu_num", Field::kCpus},
+    {"type", Field::kApp},
+    {"state", Field::kStatus},
+    {"submit_time", Field::kSubmit, Need::kRequired},
+    {"start_time", Field::kStart},
+    {"end_time", Field::kEnd},
+    {"duration", Field::kDuration, Need::kRequired},
+    {"queue", Field::kQueue},
+    {"gpu_time", Field::kIgnored},
+};
+constexpr ColumnSpec kKalosColumns[] = {
+    {"job_id", Field::kId},
+    {"user", Field::kUser},
+    {"node_num", Field::kIgnored},
+    {"gpu_num", Field::kGpus, Need::kRequired},
+    {"cpu_num", Field::kCpus},
+    {"mem_per_pod_GB", Field::kIgnored},  // one pod's, and how many pods there are is not said
+    {"shared_mem_per_pod", Field::kIgnored},
+    {"type", Field::kApp},
+    {"state", Field::kStatus},
+    {"submit_time", Field::kSubmit, Need::kRequired},
+    {"start_time", Field::kStart},
+    {"end_time", Field::kEnd},
+    {"fail_time", Field::kIgnored},
+    {"stop_time", Field::kIgnored},
+    {"duration", Field::kDuration, Need::kRequired},
+    {"queue", Field::kQueue},
+    {"gpu_time", Field::kIgnored},
+};
+constexpr ColumnSpec kOpenbColumns[] = {
+    {"name", Field::kId},
+    {"cpu_milli", Field::kCpuMilli},
+    {"memory_mib", Field::kHostMemoryMib},
+    {"num_gpu", Field::kGpus, Need::kRequired},
+    {"gpu_milli", Field::kGpuMilli, Need::kRequired},
+    {"gpu_spec", Field::kGpuModel},
+    {"qos", Field::kApp},
+    {"pod_phase", Field::kStatus},
+    {"creation_time", Field::kSubmit, Need::kRequired},
+    {"deletion_time", Field::kEnd, Need::kRequired},
+    {"scheduled_time", Field::kStart, Need::kRequired},
+};
+
+std::span<const ColumnSpec> columns_of(TraceFormat format) {
+  switch (format) {
+    case TraceFormat::kSeptule:
+      return kSeptuleColumns;
+    case TraceFormat::kHelios:
+      return kHeliosColumns;
+    case TraceFormat::kAcmeSeren:
+      return kSerenColumns;
+    case TraceFormat::kAcmeKalos:
+      return kKalosColumns;
+    case TraceFormat::kOpenb:
+      return kOpenbColumns;
+    case TraceFormat::kPhilly:
+    case TraceFormat::kSwf:
+      break;
+  }
+  return {};
+}
+
+constexpr double kGibibyte = 1073741824.0;
+constexpr double kMebibyte = 1048576.0;
+
+/// A row's GPU columns, until both have been read.
+struct RawRow {
+  TraceRow row;
+  std::optional<std::int64_t> gpu_milli;
+};
+
+class CsvTraceReader {
+ public:
+  CsvTraceReader(const InputText& input, TraceFormat format)
+      : input_(input),
+        format_(format),
+        specs_(columns_of(format)),
+        builder_(std::string(input.source_name)) {}
+
+  Result<TraceImport> read() {
+    const CsvLimits limits{.bytes_max = kTraceBytesMax, .rows_max = kTraceRowsMax + 1};
+    SEPTULE_TRY_STATUS(visit_csv(input_, limits, [&](const CsvRow& row) -> Status {
+      if (columns_.empty()) {
+        return read_heading(row);
+      }
+      read_row(row);
+      return {};
+    }));
+    return builder_.finish();
+  }
+
+ private:
+  Status read_heading(const CsvRow& row) {
+    std::vector<std::string> known;
+    for (const ColumnSpec& spec : specs_) {
+      known.push_back(lower_case(spec.name));
+    }
+    std::set<std::string> seen;
+    for (const std::string& cell : row.cells) {
+      const std::string name = lower_case(trimmed(cell));
+      const auto at = std::ranges::find(known, name);
+      if (!name.empty() && !seen.insert(name).second) {
+        return input_error(input_.source_name,
+                           row.line,
+                           "",
+                           fmt::format("the column {} is there twice", quoted_for_message(name)));
+      }
+      if (at == known.end()) {
+        builder_.note(Kind::kUnknownColumn, row.line, quoted_for_message(name));
+        columns_.push_back({});
+      } else {
+        columns_.push_back(specs_[static_cast<std::size_t>(at - known.begin())]);
+      }
+    }
+    for (const ColumnSpec& spec : specs_) {
+      const bool is_there = seen.contains(lower_case(spec.name));
+      if (!is_there && spec.need == Need::kRequired) {
+        return input_error(input_.source_name,
+                           row.line,
+                           "",
+                           fmt::format("the heading has no column {}; a {} trace has {}",
+                                       spec.name,
+                                       trace_format_name(format_),
+                                       fmt::join(trace_csv_columns(format_), ",")));
+      }
+      if (!is_there && spec.field != Field::kIgnored) {
+        builder_.note(Kind::kMissingColumn, row.line, fmt::format("{}", spec.name));
+      }
+    }
+    return {};
+  }
+
+  void read_row(const CsvRow& row) {
+    if (row.cells.size() != columns_.size()) {
+      builder_.drop(Kind::kRaggedRow,
+                    row.line,
+                    fmt::format("{} cells, {} columns", row.cells.size(), columns_.size()));
+      return;
+    }
+    RawRow raw;
+    raw.row.job.line = row.line;
+    std::vector<std::string> repairs;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string_view cell = trimmed(row.cells[i]);
+      if (is_blank_cell(cell) || read_cell(columns_[i].field, cell, raw)) {
+        continue;
+      }
+      std::string what =
+          fmt::format("column {}: {}", columns_[i].name, quoted_for_message(cell, 40));
+      if (columns_[i].need == Need::kRequired) {
+        builder_.drop(Kind::kUnreadableCell, row.line, what);
+        return;
+      }
+      repairs.push_back(std::move(what));
+    }
+    for (const std::string& what : repairs) {
+      builder_.note(Kind::kUnreadableDetail, row.line, what);
+    }
+    complete(raw);
+    builder_.add(std::move(raw.row));
+  }
+
+  /// What follows from several columns.
+  void complete(RawRow& raw) const {
+    TraceJob& job = raw.row.job;
+    if (raw.gpu_milli && job.gpus == GpuMilli(kGpuMilliWhole)) {
+      job.gpus = GpuMilli(*raw.gpu_milli);  // a share; several GPUs are whole ones
+    }
+    const bool has_run = job.duration && *job.duration != Duration();
+    if (format_ == TraceFormat::kSeptule) {
+      raw.row.has_started = has_run || job.duration || job.status != "pending";
+    } else if (!raw.row.start && !has_run) {
+      raw.row.has_started = false;
+    }
+  }
+
+  template <class T>
+  static bool store(std::optional<T>& place, std::optional<T> value) {
+    place = std::move(value);
+    return place.has_value();
+  }
+
+  static bool store_cpus(std::optional<double>& place, std::string_view cell, double unit) {
+    const std::optional<double> number = parse_number(cell);
+    constexpr double kCpusMax = 1e9;
+    if (!number || *number < 0 || *number > kCpusMax) {
+      return false;
+    }
+    place = *number * unit;
+    return true;
+  }
+
+  /// False if the cell cannot be read.
+  static bool read_cell(Field field, std::string_view cell, RawRow& raw) {
+    TraceJob& job = raw.row.job;
+    switch (field) {
+      case Field::kSubmit:
+        return store(raw.row.submit, parse_instant(cell));
+      case Field::kStart:
+        return store(raw.row.start, parse_instant(cell));
+      case Field::kEnd:
+        return store(raw.row.end, parse_instant(cell));
+      case Field::kDuration:
+        return store(job.duration, parse_seconds(cell));
+      case Field::kQueue:
+        return store(job.queue, parse_seconds(cell));
+      case Field::kGpus:
+        return store(job.gpus, parse_gpus(cell));
+      case Field::kGpuMilli:
+        return store(raw.gpu_milli, parse_integer(cell));
+      case Field::kGpuMemory:
+        return store(job.gpu_memory, parse_memory(cell, kGibibyte));
+      case Field::kHostMemoryGib:
+        return store(job.host_memory, parse_memory(cell, kGibibyte));
+      case Field::kHostMemoryMib:
+        return store(job.host_memory, parse_memory(cell, kMebibyte));
+      case Field::kCpus:
+        return store_cpus(job.cpus, cell, 1);
+      case Field::kCpuMilli:
+        return store_cpus(job.cpus, cell, 1e-3);
+      case Field::kId:
+      case Field::kGpuModel:
+      case Field::kUser:
+      case Field::kVc:
+      case Field::kStatus:
+      case Field::kApp:
+        store_text(field, cell, job);
+        return true;
+      case Field::kIgnored:
+        return true;
+    }
+    return false;
+  }
+
+  static void store_text(Field field, std::string_view cell, TraceJob& job) {
+    if (field == Field::kId) {
+      job.id = cell;
+    } else if (field == Field::kGpuModel) {
+      job.gpu_model = cell;
+    } else if (field == Field::kUser) {
+      job.user = cell;
+    } else if (field == Field::kVc) {
+      job.vc = cell;
+    } else if (field == Field::kStatus) {
+      job.status = lower_case(cell);
+    } else {
+      job.app = cell;
+    }
+  }
+
+  const InputText& input_;
+  TraceFormat format_;
+  std::span<const ColumnSpec> specs_;
+  std::vector<ColumnSpec> columns_;  // in the order of the file
+  TraceBuilder builder_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> trace_csv_columns(TraceFormat format) {
+  std::vector<std::string_view> names;
+  for (const ColumnSpec& spec : columns_of(format)) {
+    names.push_back(spec.name);
+  }
+  return names;
+}
+
+Result<TraceImport> read_csv_trace(const InputText& input, TraceFormat format) {
+  return CsvTraceReader(input, format).read();
+}
+
+}  // namespace septule::interop

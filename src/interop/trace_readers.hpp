@@ -1,0 +1,24 @@
+#pragma once
+
+#include "interop/trace_formats.hpp"
+
+// The readers behind import_trace(), one per family of formats.
+namespace septule::interop {
+
+/// The heading of a CSV format, or empty; for messages and detection.
+std::vector<std::string_view> trace_csv_columns(TraceFormat format);
+
+Result<TraceImport> read_csv_trace(const InputText& input, TraceFormat format);
+Result<TraceImport> read_philly_trace(const InputText& input);
+Result<TraceImport> read_swf_trace(const InputText& input, std::int64_t processors_per_gpu);
+
+/// What cells say, the same way in each format. Nothing = not readable.
+std::optional<GpuMilli> parse_gpus(std::string_view text);
+/// Memory given in units of `unit` bytes; 0 and less becomes 0.
+std::optional<Bytes> parse_memory(std::string_view text, double unit);
+/// An instant: seconds or a date with time.
+std::optional<Duration> parse_instant(std::string_view text);
+/// Whether a cell says nothing: empty, "None", "null", "NaN", "NaT", "N/A".
+bool is_blank_cell(std::string_view text);
+
+}  // namespace septule::interop

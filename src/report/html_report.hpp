@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "report/study.hpp"
+
+namespace septule::report {
+
+/// Limits of a page, so that a large study cannot make one that no browser opens.
+struct HtmlOptions {
+  int timeline_gpus_max = 8;        ///< per policy; >= 1
+  int timeline_pieces_max = 24000;  ///< of all policies together, who get equal parts; >= 1
+};
+
+/// The study as one self-contained page: no script, and nothing is fetched. Figures with their
+/// intervals, distribution of JCT, what the time went into, queue and STP over time, the GPUs over
+/// time with their slices in place, and how to get the same figures again. Light or dark as the
+/// reader's system is. What a study lacks is said, not drawn. The page is well-formed XML; equal
+/// studies give equal bytes.
+std::string html_report(const StudyReport& study, const HtmlOptions& options = {});
+
+}  // namespace septule::report

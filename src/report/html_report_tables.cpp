@@ -1,0 +1,150 @@
+#include "report/html_report_tables.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "report/number_text.hpp"
+#include "report/svg_plot_text.hpp"
+
+namespace septule::report {
+
+namespace {
+
+using Figure = double job::RunFigures::*;
+
+/// A figure as the tables show it.
+struct ShownFigure {
+  const char* title;
+  Figure member;
+  int decimals;
+};
+
+constexpr std::array kMainFigures = std::to_array<ShownFigure>({
+    {"mean JCT, s", &job::RunFigures::mean_jct_s, 1},
+    {"makespan, s", &job::RunFigures::makespan_s, 0},
+    {"STP per GPU", &job::RunFigures::stp_per_gpu, 3},
+    {"mean wait, s", &job::RunFigures::mean_wait_s, 1},
+    {"slowdown p90", &job::RunFigures::slowdown_p90, 2},
+    {"within 1.5 x ideal", &job::RunFigures::share_within_1_5, 3},
+    {"utilisation", &job::RunFigures::utilisation, 3},
+    {"re-cuts", &job::RunFigures::reconfigurations, 0},
+});
+
+constexpr std::array kCompared = std::to_array<ShownFigure>({
+    {"mean JCT", &job::RunFigures::mean_jct_s, 1},
+    {"p95 JCT", &job::RunFigures::p95_jct_s, 1},
+    {"makespan", &job::RunFigures::makespan_s, 1},
+    {"STP per GPU", &job::RunFigures::stp_per_gpu, 1},
+    {"mean wait", &job::RunFigures::mean_wait_s, 1},
+    {"slowdown p90", &job::RunFigures::slowdown_p90, 1},
+    {"energy", &job::RunFigures::energy_kwh, 1},
+});
+
+std::string framed(const std::string& rows) {
+  return "<div class=\"frame\"><table>\n" + rows + "</table></div>\n";
+}
+
+/// The name of a policy with the colour it has in all drawings.
+std::string policy_name(const PolicyReport& policy, std::size_t index) {
+  return fmt::format(
+      "<svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"bar {}\" "
+      "width=\"12\" height=\"12\" rx=\"2\"/></svg>{}",
+      plot_class(static_cast<int>(index)),
+      xml_escaped(policy.name));
+}
+
+std::string interval_cell(const std::optional<job::Interval>& interval, int decimals) {
+  if (!interval.has_value()) {
+    return "<td>N/A</td>";
+  }
+  const bool has_bounds = interval->low.has_value() && interval->high.has_value();
+  const std::string bounds = has_bounds ? fmt::format("<small>{}{}{}</small>",
+                                                      grouped_text(*interval->low, decimals),
+                                                      *interval->low < 0 ? " to " : "\xe2\x80\x93",
+                                                      grouped_text(*interval->high, decimals))
+                                        : std::string();
+  return fmt::format("<td>{}{}</td>", grouped_text(interval->mean, decimals), bounds);
+}
+
+std::string change_cell(const std::optional<job::Interval>& ratio) {
+  if (!ratio.has_value()) {
+    return "<td>N/A</td>";
+  }
+  const bool has_bounds = ratio->low.has_value() && ratio->high.has_value();
+  const std::string bounds = has_bounds ? fmt::format("<small>{} to {}</small>",
+                                                      change_text(*ratio->low),
+                                                      change_text(*ratio->high))
+                                        : std::string();
+  return fmt::format("<td>{}{}</td>", change_text(ratio->mean), bounds);
+}
+
+}  // namespace
+
+std::string html_policy_table(const StudyReport& study) {
+  std::string rows = "<thead><tr><th>policy</th><th>runs</th>";
+  for (const ShownFigure& figure : kMainFigures) {
+    rows += fmt::format("<th>{}</th>", figure.title);
+  }
+  rows += "</tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < study.policies.size(); ++i) {
+    const PolicyReport& policy = study.policies[i];
+    rows += fmt::format("<tr><th>{}</th><td>{}</td>", policy_name(policy, i), policy.runs.size());
+    for (const ShownFigure& figure : kMainFigures) {
+      rows += interval_cell(policy_interval(policy, figure.member), figure.decimals);
+    }
+    rows += "</tr>\n";
+  }
+  return framed(rows + "</tbody>");
+}
+
+std::string html_comparison_table(const StudyReport& study) {
+  std::string rows =
+      fmt::format("<thead><tr><th>against {}</th>", xml_escaped(study.policies.front().name));
+  for (const ShownFigure& figure : kCompared) {
+    rows += fmt::format("<th>{}</th>", figure.title);
+  }
+  rows += "</tr></thead><tbody>\n";
+  for (std::size_t i = 1; i < study.policies.size(); ++i) {
+    const PolicyReport& policy = study.policies[i];
+    rows += fmt::format("<tr><th>{}</th>", policy_name(policy, i));
+    for (const ShownFigure& figure : kCompared) {
+      rows += change_cell(paired_ratio(policy, study.policies.front(), figure.member));
+    }
+    rows += "</tr>\n";
+  }
+  return framed(rows + "</tbody>");
+}
+
+std::string html_all_figures(const StudyReport& study) {
+  std::string rows = "<thead><tr><th>figure</th><th>unit</th>";
+  for (std::size_t i = 0; i < study.policies.size(); ++i) {
+    rows += fmt::format("<th>{}</th>", policy_name(study.policies[i], i));
+  }
+  rows += "<th class=\"text\">formula</th></tr></thead><tbody>\n";
+  for (const job::FigureColumn& column : job::figure_columns()) {
+    rows += fmt::format("<tr><th><code>{}</code></th><td>{}</td>",
+                        xml_escaped(column.name),
+                        xml_escaped(column.unit));
+    for (const PolicyReport& policy : study.policies) {
+      rows += interval_cell(policy_interval(policy, column.member), column.decimals);
+    }
+    rows += fmt::format("<td class=\"text\">{}</td></tr>\n", xml_escaped(column.formula));
+  }
+  return framed(rows + "</tbody>");
+}
+
+std::string html_options(const StudyReport& study) {
+  if (study.options.empty()) {
+    return {};
+  }
+  std::string rows = "<tbody>\n";
+  for (const NamedValue& option : study.options) {
+    rows += fmt::format("<tr><th>{}</th><td class=\"text\">{}</td></tr>\n",
+                        xml_escaped(option.name),
+                        xml_escaped(option.value));
+  }
+  return framed(rows + "</tbody>");
+}
+
+}  // namespace septule::report

@@ -1,0 +1,103 @@
+#include "report/study.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+
+namespace septule::report {
+
+namespace {
+
+bool counts_jobs(double job::RunFigures::* figure) {
+  return figure == &job::RunFigures::jobs_done || figure == &job::RunFigures::jobs_rejected;
+}
+
+/// Whether the figure of this run says anything: without a finished job all times are 0 for want of
+/// a better value, and would pass for very good ones.
+bool is_told(const job::RunFigures& run, double job::RunFigures::* figure) {
+  return (run.jobs_done > 0 || counts_jobs(figure)) && std::isfinite(run.*figure);
+}
+
+void check_lengths(const PolicyReport& policy) {
+  SEPTULE_CHECK(policy.runs.size() == policy.seeds.size(), "a policy has one seed per run");
+}
+
+}  // namespace
+
+std::string job_name(const RepresentativeRun& run, job::JobId id) {
+  const auto at = static_cast<std::size_t>(id.value());
+  return id.value() >= 0 && at < run.job_names.size() ? run.job_names[at] : std::string();
+}
+
+std::string job_label(const RepresentativeRun& run, job::JobId id) {
+  const std::string name = job_name(run, id);
+  return name.empty() ? fmt::format("job {}", id.value())
+                      : fmt::format("job {} ({})", id.value(), name);
+}
+
+std::optional<job::Interval> policy_interval(const PolicyReport& policy,
+                                             double job::RunFigures::* figure) {
+  check_lengths(policy);
+  std::vector<double> values;
+  for (const job::RunFigures& run : policy.runs) {
+    if (is_told(run, figure)) {
+      values.push_back(run.*figure);
+    }
+  }
+  if (values.empty()) {
+    return std::nullopt;
+  }
+  return job::confidence_interval(values);
+}
+
+std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
+                                          const PolicyReport& base,
+                                          double job::RunFigures::* figure) {
+  check_lengths(policy);
+  check_lengths(base);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < policy.runs.size(); ++i) {
+    const auto found = std::ranges::find(base.seeds, policy.seeds[i]);
+    if (found == base.seeds.end()) {
+      continue;
+    }
+    const job::RunFigures& other = base.runs[static_cast<std::size_t>(found - base.seeds.begin())];
+    const bool is_pair = is_told(policy.runs[i], figure) && is_told(other, figure);
+    if (is_pair && other.*figure != 0) {
+      ratios.push_back(policy.runs[i].*figure / other.*figure - 1);
+    }
+  }
+  if (ratios.empty()) {
+    return std::nullopt;
+  }
+  return job::confidence_interval(ratios);
+}
+
+std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+  if (seeds.empty()) {
+    return "no seed";
+  }
+  if (seeds.size() == 1) {
+    return fmt::format("seed {}", seeds.front());
+  }
+  std::vector<std::uint64_t> sorted = seeds;
+  std::ranges::sort(sorted);
+  std::string text = "seeds ";
+  for (std::size_t from = 0; from < sorted.size();) {
+    std::size_t to = from;
+    while (to + 1 < sorted.size() && sorted[to + 1] == sorted[to] + 1) {
+      ++to;
+    }
+    text += from > 0 ? ", " : "";
+    text += to == from       ? fmt::format("{}", sorted[from])
+            : to == from + 1 ? fmt::format("{}, {}", sorted[from], sorted[to])
+                             : fmt::format("{}-{}", sorted[from], sorted[to]);
+    from = to + 1;
+  }
+  return text;
+}
+
+}  // namespace septule::report

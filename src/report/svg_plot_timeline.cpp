@@ -1,0 +1,357 @@
+#include "report/svg_plot_timeline.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "report/number_text.hpp"
+#include "report/svg_plot_axis.hpp"
+#include "report/timeline_pieces.hpp"
+
+namespace septule::report {
+
+namespace {
+
+constexpr int kWidth = 1100;
+constexpr double kLeft = 62;
+constexpr double kRight = kWidth - 18;
+constexpr double kRow = 6;  // height of a memory slice
+constexpr double kGap = 9;
+constexpr double kTop = 6;
+constexpr double kPieceMin = 0.3;  // narrower pieces cannot be seen
+constexpr int kJobColours = 8;
+constexpr int kSlicesMax = 64;
+
+/// A GPU that is drawn: where its band is.
+struct Band {
+  int gpu = 0;
+  int slices = 0;
+  double top = 0;
+  std::string label;
+};
+
+/// Textures laid over pieces, each one path for the whole drawing.
+struct Textures {
+  std::string recut;
+  std::string slow;    ///< starting, stopping, stopped
+  std::string mps;     ///< several jobs in one place
+  std::string sample;  ///< characterisation
+};
+
+std::string box(double x, double y, double width, double height) {
+  return fmt::format(
+      "M{} {}h{}v{}h-{}z", pixels(x), pixels(y), pixels(width), pixels(height), pixels(width));
+}
+
+/// A repeated stroke: vertical in a square of `size`, turned by `angle` degrees.
+struct Pattern {
+  char letter;
+  int size;
+  int angle;
+  const char* stroke;  // attributes
+};
+
+std::string patterns(const std::string& id) {
+  constexpr std::array kPatterns = std::to_array<Pattern>({
+      {'r', 5, 45, "style=\"stroke:var(--ink2)\" stroke-width=\"1.6\""},
+      {'s', 4, 45, "stroke=\"#1b1f24\" stroke-opacity=\".55\" stroke-width=\"1.4\""},
+      {'m', 6, -45, "stroke=\"#fff\" stroke-opacity=\".75\" stroke-width=\"2\""},
+      {'c', 4, 0, "stroke=\"#1b1f24\" stroke-opacity=\".6\" stroke-width=\"1\""},
+  });
+  std::string out = "<defs>\n";
+  for (const Pattern& pattern : kPatterns) {
+    out += fmt::format(
+        "<pattern id=\"{0}{1}\" width=\"{2}\" height=\"{2}\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate({3})\"><path d=\"M1 0V{2}\" {4}/></pattern>\n",
+        id,
+        pattern.letter,
+        pattern.size,
+        pattern.angle,
+        pattern.stroke);
+  }
+  return out + "</defs>\n";
+}
+
+std::string draw_texture(const std::string& path, const std::string& id, char texture) {
+  return path.empty()
+             ? std::string()
+             : fmt::format(
+                   "<path class=\"over\" fill=\"url(#{}{})\" d=\"{}\"/>\n", id, texture, path);
+}
+
+bool is_slow(job::JobState state) {
+  return state == job::JobState::kStarting || state == job::JobState::kStopping ||
+         state == job::JobState::kStopped;
+}
+
+/// Number of GPUs of the run: what it says, or what its spans show.
+int gpu_count_of(const RepresentativeRun& run, const std::vector<TimelinePiece>& pieces) {
+  int count = std::max(run.run.gpu_count, 0);
+  for (const TimelinePiece& piece : pieces) {
+    count = std::max(count, piece.gpu + 1);
+  }
+  return count;
+}
+
+/// The bands of the first `count` GPUs, from top to bottom.
+std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
+                           const std::vector<ReportGpu>& gpus,
+                           int count) {
+  std::vector<Band> bands;
+  double top = kTop;
+  for (int gpu = 0; gpu < count; ++gpu) {
+    Band band{gpu, 0, top, fmt::format("GPU {}", gpu)};
+    if (static_cast<std::size_t>(gpu) < gpus.size()) {
+      band.slices = gpus[static_cast<std::size_t>(gpu)].memory_slices.value();
+      band.label = gpus[static_cast<std::size_t>(gpu)].label;
+    } else {
+      for (const TimelinePiece& piece : pieces) {
+        band.slices =
+            piece.gpu == gpu ? std::max(band.slices, piece.start + piece.size) : band.slices;
+      }
+    }
+    band.slices = std::clamp(band.slices, 1, kSlicesMax);
+    top += kRow * band.slices + kGap;
+    bands.push_back(std::move(band));
+  }
+  return bands;
+}
+
+std::string draw_band(const Band& band) {
+  std::string rows;
+  for (int slice = 1; slice < band.slices; ++slice) {
+    rows +=
+        fmt::format("M{} {}H{}", pixels(kLeft), pixels(band.top + kRow * slice), pixels(kRight));
+  }
+  std::string out =
+      fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                  pixels(kLeft),
+                  pixels(band.top),
+                  pixels(kRight - kLeft),
+                  pixels(kRow * band.slices));
+  out += rows.empty() ? std::string() : fmt::format("<path class=\"grid\" d=\"{}\"/>\n", rows);
+  return out + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}</text>\n",
+                           pixels(kLeft - 7),
+                           pixels(band.top + kRow * band.slices / 2 + 4),
+                           xml_escaped(shortened_text(band.label, 8)));
+}
+
+std::string piece_title(const RepresentativeRun& run, const TimelinePiece& piece) {
+  std::string what = "re-cut of the GPU";
+  if (piece.kind == TimelinePiece::Kind::kIdle) {
+    what = "idle instance";
+  } else if (piece.job.has_value()) {
+    what = fmt::format(
+        "{}, {}", shortened_text(job_label(run, *piece.job), 60), job::job_state_name(piece.state));
+  }
+  std::string place;
+  if (piece.kind != TimelinePiece::Kind::kRecut) {
+    place = piece.size == 1
+                ? fmt::format(", memory slice {}", piece.start)
+                : fmt::format(", memory slices {}-{}", piece.start, piece.start + piece.size - 1);
+    place += piece.parts > 1 ? fmt::format(" shared by {} jobs", piece.parts) : std::string();
+  }
+  return fmt::format("GPU {}: {}{}, {} to {} ({})",
+                     piece.gpu,
+                     what,
+                     place,
+                     time_text(piece.begin.to_seconds()),
+                     time_text(piece.end.to_seconds()),
+                     time_text((piece.end - piece.begin).to_seconds()));
+}
+
+/// Draws one piece on its band and lays its texture over it.
+std::string draw_piece(const RepresentativeRun& run,
+                       const TimelinePiece& piece,
+                       const Band& band,
+                       const Axis& axis,
+                       Textures& textures) {
+  const bool is_recut = piece.kind == TimelinePiece::Kind::kRecut;
+  const int from = is_recut ? 0 : std::clamp(piece.start, 0, band.slices);
+  const int to = is_recut ? band.slices : std::clamp(piece.start + piece.size, from, band.slices);
+  const double x = axis.at(piece.begin.to_seconds());
+  const double width = axis.at(piece.end.to_seconds()) - x;
+  const double height = kRow * (to - from) / piece.parts;
+  const double y = band.top + kRow * from + height * piece.part;
+  if (height <= 0) {
+    return {};
+  }
+  std::string shape = "idle";
+  if (is_recut) {
+    shape = "hold";
+    textures.recut += box(x, y, width, height);
+  } else if (piece.job.has_value()) {
+    shape = fmt::format("job j{}", piece.job->value() % kJobColours);
+    shape += is_slow(piece.state) ? " slow" : "";
+    std::string& texture = is_slow(piece.state)                            ? textures.slow
+                           : piece.state == job::JobState::kCharacterising ? textures.sample
+                                                                           : textures.mps;
+    if (&texture != &textures.mps || piece.parts > 1) {
+      texture += box(x, y, width, height);
+    }
+  }
+  std::string out = fmt::format(
+      "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>\n",
+      shape,
+      pixels(x),
+      pixels(y),
+      pixels(width),
+      pixels(height),
+      xml_escaped(piece_title(run, piece)));
+  const bool is_plain =
+      piece.job.has_value() && piece.state == job::JobState::kRunning && piece.parts == 1;
+  if (is_plain && width >= 24 && height >= 2 * kRow) {
+    out += fmt::format("<text class=\"tag\" x=\"{}\" y=\"{}\">{}</text>\n",
+                       pixels(x + width / 2),
+                       pixels(y + height / 2 + 3.2),
+                       piece.job->value());
+  }
+  return out;
+}
+
+std::string draw_time_axis(const Axis& axis, double bottom) {
+  std::string marks;
+  std::string labels;
+  for (const Tick& tick : axis.ticks()) {
+    const std::string at = pixels(axis.at(tick.value));
+    marks += fmt::format("M{} {}v5", at, pixels(bottom));
+    // A label at the right end keeps within the drawing.
+    const bool is_last = axis.at(tick.value) > kRight - 20;
+    labels += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                          is_last ? "end" : "mid",
+                          is_last ? pixels(kWidth - 2) : at,
+                          pixels(bottom + 18),
+                          xml_escaped(tick.label));
+  }
+  return fmt::format("<path class=\"axis\" d=\"M{} {}H{}{}\"/>\n{}",
+                     pixels(kLeft),
+                     pixels(bottom),
+                     pixels(kRight),
+                     marks,
+                     labels);
+}
+
+/// What is drawn of all pieces, and what is not.
+struct Selection {
+  std::vector<TimelinePiece> pieces;
+  int gpus = 0;
+  std::vector<std::string> left_out;
+};
+
+Selection selected(const std::vector<TimelinePiece>& all,
+                   int gpu_count,
+                   const TimelineOptions& options,
+                   double seconds_min) {
+  Selection selection;
+  std::int64_t short_count = 0;
+  std::size_t late_count = 0;
+  const auto room = static_cast<std::size_t>(options.pieces_max);
+  for (; selection.gpus < std::min(gpu_count, options.gpus_max); ++selection.gpus) {
+    std::vector<TimelinePiece> of_gpu;
+    for (const TimelinePiece& piece : all) {
+      if (piece.gpu == selection.gpus && piece.begin < options.end) {
+        const bool is_seen = (piece.end - piece.begin).to_seconds() >= seconds_min;
+        short_count += is_seen ? 0 : 1;
+        if (is_seen) {
+          of_gpu.push_back(piece);
+        }
+      }
+    }
+    const bool is_full = selection.pieces.size() + of_gpu.size() > room;
+    if (is_full && selection.gpus > 0) {
+      break;
+    }
+    late_count += is_full ? of_gpu.size() - room : 0;
+    of_gpu.resize(std::min(of_gpu.size(), room));
+    std::ranges::move(of_gpu, std::back_inserter(selection.pieces));
+  }
+  if (selection.gpus < gpu_count) {
+    selection.left_out.push_back(
+        fmt::format("GPUs {} to {} of {}", selection.gpus, gpu_count - 1, gpu_count));
+  }
+  if (late_count > 0) {
+    selection.left_out.push_back(fmt::format("the last {} pieces", late_count));
+  }
+  if (short_count > 0) {
+    selection.left_out.push_back(
+        fmt::format("{} pieces that would be narrower than a third of a pixel", short_count));
+  }
+  return selection;
+}
+
+}  // namespace
+
+TimelineDrawing svg_timeline(const RepresentativeRun& run,
+                             const std::vector<ReportGpu>& gpus,
+                             const TimelineOptions& options,
+                             Embedding embedding) {
+  SEPTULE_CHECK(options.gpus_max >= 1, "at least one GPU is drawn");
+  SEPTULE_CHECK(options.pieces_max >= 1, "at least one piece is drawn");
+  TimelineOptions settled = options;
+  settled.end = std::max(options.end, SimTime::nanoseconds(1000000000));
+  AxisSpec spec{"time", AxisKind::kTime, 0.0, settled.end.to_seconds()};
+  const Axis axis(spec, {kLeft, kRight, 11}, {});
+  const std::vector<TimelinePiece> all = timeline_pieces(run.run.timeline);
+  const double seconds_min = kPieceMin * settled.end.to_seconds() / (kRight - kLeft);
+  const Selection selection = selected(all, gpu_count_of(run, all), settled, seconds_min);
+  const std::vector<Band> bands = bands_of(all, gpus, selection.gpus);
+  std::string bands_drawn;
+  std::string shapes;
+  Textures textures;
+  double bottom = kTop;
+  for (const Band& band : bands) {
+    bands_drawn += draw_band(band);
+    bottom = band.top + kRow * band.slices + 4;
+  }
+  for (const TimelinePiece& piece : selection.pieces) {
+    const Band& band = bands[static_cast<std::size_t>(piece.gpu)];
+    shapes += draw_piece(run, piece, band, axis, textures);
+  }
+  TimelineDrawing drawing;
+  drawing.svg = svg_opening({kWidth, static_cast<int>(bottom + 26)}, options.title, embedding);
+  drawing.svg += patterns(options.id) + bands_drawn;
+  // Under the jobs: those that a re-cut leaves alone run on before its hatching.
+  drawing.svg += draw_texture(textures.recut, options.id, 'r') + shapes;
+  drawing.svg += draw_texture(textures.slow, options.id, 's');
+  drawing.svg += draw_texture(textures.sample, options.id, 'c');
+  drawing.svg += draw_texture(textures.mps, options.id, 'm');
+  drawing.svg += draw_time_axis(axis, bottom) + "</svg>\n";
+  drawing.left_out = joined_with_and(selection.left_out);
+  return drawing;
+}
+
+std::string svg_timeline_legend(const std::string& id) {
+  struct Entry {
+    const char* shape;
+    char texture;  // '-' = none
+    const char* text;
+    double width;
+  };
+  constexpr std::array kEntries = std::to_array<Entry>({
+      {"job j0", '-', "a job runs (its number)", 182},
+      {"job j0", 'm', "jobs share an instance (MPS)", 216},
+      {"job j0", 'c', "characterisation run", 170},
+      {"job j0 slow", 's', "starting, saving or stopped", 206},
+      {"band", 'r', "re-cut", 88},
+      {"idle", '-', "idle instance", 124},
+      {"band", '-', "free slices", 90},
+  });
+  std::string out = svg_opening({kWidth, 26}, "Key to the timelines", Embedding::kInline);
+  out += patterns(id);
+  double x = 2;
+  for (const Entry& entry : kEntries) {
+    out += fmt::format(
+        "<rect class=\"{}\" x=\"{}\" y=\"6\" width=\"26\" height=\"14\"/>", entry.shape, pixels(x));
+    out +=
+        entry.texture == '-' ? std::string() : draw_texture(box(x, 6, 26, 14), id, entry.texture);
+    out += fmt::format(
+        "<text class=\"strong\" x=\"{}\" y=\"17\">{}</text>\n", pixels(x + 32), entry.text);
+    x += entry.width;
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace septule::report
