@@ -92,6 +92,17 @@ void recut(benchmark::State& state, const device::FaultPlan& faults) {
       static_cast<double>(calls), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// A node of eight, made anew: a simulation makes one for each node of each trial.
+void construction(benchmark::State& state) {
+  const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
+  const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
+  const std::vector<const gpu::Geometry*> gpus(8, *catalogue.find("A100-40GB"));
+  for (auto unused : state) {
+    benchmark::DoNotOptimize(EmulatedDevice::make(gpus, latencies, {}).has_value());
+  }
+}
+
+BENCHMARK(construction);
 BENCHMARK_CAPTURE(recut, no_faults, device::FaultPlan{})->Arg(1)->Arg(40)->Arg(10000);
 /// Faults that are drawn and (all but) never come.
 BENCHMARK_CAPTURE(recut,

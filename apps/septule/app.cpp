@@ -51,6 +51,8 @@ std::vector<Command> all_commands() {
           trace_generate_command(),
           trace_import_command(),
           trace_describe_command(),
+          simulate_command(),
+          policies_command(),
           completion_command(),
           man_command()};
 }

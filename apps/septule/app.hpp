@@ -63,6 +63,8 @@ Command defrag_command();
 Command trace_generate_command();
 Command trace_import_command();
 Command trace_describe_command();
+Command simulate_command();
+Command policies_command();
 Command completion_command();
 Command man_command();
 

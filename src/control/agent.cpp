@@ -30,10 +30,12 @@ Agent::Agent(const Parts& parts,
     gpu.mode = state->mig_mode;
     gpu.has_mps = state->has_mps;
     for (const port::DeviceInstance& instance : state->instances) {
-      if (!instance.compute_instances.empty()) {
-        gpu.instances.push_back(Instance{
-            instance.placed, instance.id, instance.compute_instances.front().id, instance.has_mps});
-      }
+      const auto& compute = instance.compute_instances;
+      gpu.instances.push_back(
+          Instance{instance.placed,
+                   instance.id,
+                   compute.empty() ? std::nullopt : std::optional(compute.front().id),
+                   instance.has_mps});
     }
   }
 }
@@ -99,8 +101,9 @@ void Agent::arm(GpuId id, Duration after) {
 void Agent::begin_stop(GpuId id) {
   Gpu& gpu = at(id);
   leaving_.clear();
-  for (const Running& running : gpu.running) {
-    if (!stays(id, running)) {
+  for (Running& running : gpu.running) {
+    running.is_leaving = !stays(id, running);
+    if (running.is_leaving) {
       leaving_.push_back(running.job);
     }
   }
@@ -119,7 +122,8 @@ void Agent::on_stopped(GpuId id, std::uint64_t token) {
     return;
   }
   for (std::size_t i = 0; i < gpu.running.size();) {
-    if (stays(id, gpu.running[i])) {
+    // Not stays() once more: the end of another job may have changed the answer meanwhile.
+    if (!gpu.running[i].is_leaving) {
       ++i;
       continue;
     }

@@ -60,13 +60,14 @@ class Agent final : public port::TimerTarget, public port::JobRunnerClient {
   struct Instance {
     gpu::PlacedProfile placed;
     GpuInstanceId id;
-    ComputeInstanceId compute;
+    std::optional<ComputeInstanceId> compute;  ///< nothing: half made, or half taken down
     bool has_mps = false;
   };
   struct Running {
     job::JobId job;
     port::JobPlace place;
     bool is_under_mps = false;
+    bool is_leaving = false;  ///< told to stop by the order in hand
   };
   struct Gpu {
     GpuOrder order;
@@ -105,6 +106,8 @@ class Agent final : public port::TimerTarget, public port::JobRunnerClient {
   Refused destroy_unwanted(GpuId id);
   Refused switch_mode(GpuId id);
   Refused create_missing(GpuId id);
+  Refused create(GpuId id, const gpu::PlacedProfile& placed);
+  Refused destroy(GpuId id, Instance& instance);
   Refused set_daemons(GpuId id);
   Refused detach(GpuId id, const Running& running);
 

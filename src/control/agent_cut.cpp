@@ -45,31 +45,43 @@ Agent::Refused Agent::destroy_unwanted(GpuId id) {
   Gpu& gpu = at(id);
   const auto& wanted = gpu.order.goal.instances;
   for (std::size_t i = 0; i < gpu.instances.size();) {
-    Instance& instance = gpu.instances[i];
     const bool is_reset = gpu.order.goal.restart == sched::RestartRule::kEverything;
-    const bool is_wanted = std::find(wanted.begin(), wanted.end(), instance.placed) != wanted.end();
+    const bool is_wanted =
+        std::find(wanted.begin(), wanted.end(), gpu.instances[i].placed) != wanted.end();
     if (is_wanted && !is_reset) {
       ++i;
       continue;
     }
-    if (instance.has_mps) {
-      const port::DeviceCode code = parts_.device.stop_mps(local(id), instance.id);
-      if (code != port::DeviceCode::kOk) {
-        return {code, "stop the MPS daemon"};
-      }
-      instance.has_mps = false;
-    }
-    port::DeviceCode code =
-        parts_.device.destroy_compute_instance(local(id), instance.id, instance.compute);
-    if (code != port::DeviceCode::kOk && code != port::DeviceCode::kNotFound) {
-      return {code, "destroy the compute instance"};
-    }
-    code = parts_.device.destroy_gpu_instance(local(id), instance.id);
-    if (code != port::DeviceCode::kOk) {
-      return {code, "destroy the GPU instance"};
+    const Refused refused = destroy(id, gpu.instances[i]);
+    if (!refused.is_ok()) {
+      return refused;
     }
     is_recut_ = true;
     gpu.instances.erase_at(i);
+  }
+  return {};
+}
+
+/// Takes an instance down as far as the device lets it; `instance` says what is left.
+Agent::Refused Agent::destroy(GpuId id, Instance& instance) {
+  if (instance.has_mps) {
+    const port::DeviceCode code = parts_.device.stop_mps(local(id), instance.id);
+    if (code != port::DeviceCode::kOk) {
+      return {code, "stop the MPS daemon"};
+    }
+    instance.has_mps = false;
+  }
+  if (instance.compute) {
+    const port::DeviceCode code =
+        parts_.device.destroy_compute_instance(local(id), instance.id, *instance.compute);
+    if (code != port::DeviceCode::kOk && code != port::DeviceCode::kNotFound) {
+      return {code, "destroy the compute instance"};
+    }
+    instance.compute.reset();
+  }
+  const port::DeviceCode code = parts_.device.destroy_gpu_instance(local(id), instance.id);
+  if (code != port::DeviceCode::kOk) {
+    return {code, "destroy the GPU instance"};
   }
   return {};
 }
@@ -98,30 +110,45 @@ Agent::Refused Agent::switch_mode(GpuId id) {
 }
 
 Agent::Refused Agent::create_missing(GpuId id) {
-  Gpu& gpu = at(id);
-  for (const gpu::PlacedProfile& placed : gpu.order.goal.instances) {
-    const bool exists =
-        std::any_of(gpu.instances.begin(), gpu.instances.end(), [&](const Instance& instance) {
-          return instance.placed == placed;
-        });
-    if (exists) {
-      continue;
+  for (const gpu::PlacedProfile& placed : at(id).order.goal.instances) {
+    const Refused refused = create(id, placed);
+    if (!refused.is_ok()) {
+      return refused;
     }
+  }
+  return {};
+}
+
+/// Makes the instance, or what is missing of it.
+Agent::Refused Agent::create(GpuId id, const gpu::PlacedProfile& placed) {
+  Gpu& gpu = at(id);
+  auto* instance = std::find_if(gpu.instances.begin(),
+                                gpu.instances.end(),
+                                [&](const Instance& made) { return made.placed == placed; });
+  if (instance == gpu.instances.end()) {
     const auto created = parts_.device.create_gpu_instance(local(id), placed);
     if (created.code != port::DeviceCode::kOk) {
       return {created.code, "create a GPU instance"};
     }
-    const auto compute = parts_.device.create_compute_instance(
-        local(id), created.id, gpu::full_compute_instance(*geometry_, placed.profile));
-    if (compute.code != port::DeviceCode::kOk) {
-      // Half an instance serves nobody; what cannot be taken back is found by the next attempt.
-      parts_.device.destroy_gpu_instance(local(id), created.id);
-      return {compute.code, "create a compute instance"};
-    }
-    gpu.instances.push_back(Instance{placed, created.id, compute.id, false});
+    gpu.instances.push_back(Instance{placed, created.id, std::nullopt, false});
+    instance = &gpu.instances.back();
     is_recut_ = true;
   }
-  return {};
+  if (instance->compute) {
+    return {};
+  }
+  const auto compute = parts_.device.create_compute_instance(
+      local(id), instance->id, gpu::full_compute_instance(*geometry_, placed.profile));
+  if (compute.code == port::DeviceCode::kOk) {
+    instance->compute = compute.id;
+    return {};
+  }
+  // Half an instance serves nobody; one that cannot be taken back is completed or destroyed by the
+  // next attempt.
+  if (destroy(id, *instance).is_ok()) {
+    gpu.instances.erase_at(static_cast<std::size_t>(instance - gpu.instances.begin()));
+  }
+  return {compute.code, "create a compute instance"};
 }
 
 /// Daemons where jobs will share; those that nobody needs any more stop when their instance goes.

@@ -187,17 +187,26 @@ void Controller::take(const AgentReport& report) {
       break;
     case AgentReport::Kind::kTroubled:
       if (reconciler_.troubled(report.gpu, report.epoch)) {
-        const int doublings =
-            std::min(reconciler_.trouble_count(report.gpu) - 1, kRetryDoublingsMax);
-        const Duration delay = Duration::nanoseconds(kRetryDelay.to_nanoseconds() << doublings);
-        parts_.env.call_at(now + delay,
-                           port::TimerClass::kController,
-                           *this,
-                           kRetryTimerBase + static_cast<std::uint64_t>(report.gpu.value()));
+        take_trouble(report);
         add(sched::GpuTroubled{report.gpu});
       }
       break;
   }
+}
+
+/// Tries again later, unless the GPU is gone: then nothing that is ordered can help, and the others
+/// go on without it.
+void Controller::take_trouble(const AgentReport& report) {
+  if (report.code == port::DeviceCode::kGpuLost) {
+    lost_gpus_.push_back(report.gpu);
+    return;
+  }
+  const int doublings = std::min(reconciler_.trouble_count(report.gpu) - 1, kRetryDoublingsMax);
+  const Duration delay = Duration::nanoseconds(kRetryDelay.to_nanoseconds() << doublings);
+  parts_.env.call_at(parts_.env.now() + delay,
+                     port::TimerClass::kController,
+                     *this,
+                     kRetryTimerBase + static_cast<std::uint64_t>(report.gpu.value()));
 }
 
 void Controller::decide() {

@@ -64,6 +64,9 @@ class Controller final : public port::TimerTarget, public ControllerLink {
 
   std::int64_t decision_count() const { return decision_count_; }
   std::int64_t rejected_count() const { return rejected_count_; }
+  /// GPUs that the device called lost, in order of discovery. They get no more orders; their jobs
+  /// stay where they are.
+  const std::vector<GpuId>& lost_gpus() const { return lost_gpus_; }
   /// The first decision that the checker refused; the policy is then ignored for that batch. Empty
   /// = none. A refusal is a defect of the policy.
   const std::string& refusal() const { return refusal_; }
@@ -74,6 +77,7 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   void step();
   void go_on();
   void take(const AgentReport& report);
+  void take_trouble(const AgentReport& report);
   void decide();
   void carry_out();
   void issue();
@@ -93,6 +97,7 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   bool is_woken_ = false;
   std::int64_t decision_count_ = 0;
   std::int64_t rejected_count_ = 0;
+  std::vector<GpuId> lost_gpus_;
   std::string refusal_;
 };
 

@@ -29,7 +29,8 @@ struct AgentReport {
     kCharacterised,  ///< `samples` hold what was seen
     kJobEnded,       ///< `job`
     kSpeedChanged,   ///< `job` by `factor`
-    kTroubled,       ///< the device refused: `code`, `step`; the order is given up half way
+    kTroubled,       ///< the device refused: `code`, `step`; the order is given up half way. Jobs
+                     ///< left out hold nothing any more; new ones have not been launched
   };
   Kind kind = Kind::kReady;
   GpuId gpu;

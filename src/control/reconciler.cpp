@@ -8,6 +8,20 @@ namespace septule::control {
 
 namespace {
 constexpr int kNobody = -1;
+
+void insert(std::vector<GpuId>& ascending, GpuId gpu) {
+  const auto at = std::ranges::lower_bound(ascending, gpu);
+  if (at == ascending.end() || *at != gpu) {
+    ascending.insert(at, gpu);
+  }
+}
+
+void erase(std::vector<GpuId>& ascending, GpuId gpu) {
+  const auto at = std::ranges::lower_bound(ascending, gpu);
+  if (at != ascending.end() && *at == gpu) {
+    ascending.erase(at);
+  }
+}
 }  // namespace
 
 Reconciler::Reconciler(int gpu_count, int jobs_max)
@@ -24,15 +38,41 @@ void Reconciler::touch(GpuId id) {
 }
 
 void Reconciler::desire(GpuId gpu, const sched::GpuGoal& goal, Members members) {
+  unwant(gpu);
   state(gpu).desired = goal;
   state(gpu).is_gang = members == Members::kGang;
+  want(gpu, goal);
+  touch(gpu);
+}
+
+void Reconciler::want(GpuId gpu, const sched::GpuGoal& goal) {
   for (const sched::Slot& slot : goal.slots) {
-    desirer_[static_cast<std::size_t>(slot.job.value())] = gpu.value();
-    if (members == Members::kGang) {
-      gangs_[slot.job].push_back(gpu);
+    if (!state(gpu).is_gang) {
+      desirer_[static_cast<std::size_t>(slot.job.value())] = gpu.value();
+      continue;
+    }
+    Gang& gang = gangs_[slot.job];
+    insert(gang.wanted, gpu);
+    touch_holders(gang);
+  }
+}
+
+void Reconciler::unwant(GpuId id) {
+  const Gpu& gpu = state(id);
+  for (const sched::Slot& slot : gpu.desired.slots) {
+    const auto gang = gangs_.find(slot.job);
+    if (gpu.is_gang && gang != gangs_.end()) {
+      erase(gang->second.wanted, id);
+      touch_holders(gang->second);
     }
   }
-  touch(gpu);
+}
+
+/// The GPUs of a gang may have to stop it, because the set of them has changed.
+void Reconciler::touch_holders(const Gang& gang) {
+  for (const GpuId gpu : gang.held) {
+    touch(gpu);
+  }
 }
 
 void Reconciler::forget(job::JobId job, GpuId on) {
@@ -54,8 +94,10 @@ void Reconciler::job_ended(job::JobId job) {
   }
   const auto gang = gangs_.find(job);
   if (gang != gangs_.end()) {
-    for (const GpuId gpu : gang->second) {
-      forget(job, gpu);
+    for (const std::vector<GpuId>* gpus : {&gang->second.wanted, &gang->second.held}) {
+      for (const GpuId gpu : *gpus) {
+        forget(job, gpu);
+      }
     }
     gangs_.erase(gang);
   }
@@ -64,11 +106,35 @@ void Reconciler::job_ended(job::JobId job) {
 }
 
 void Reconciler::release(job::JobId job, GpuId from) {
+  const auto gang = gangs_.find(job);
+  if (gang != gangs_.end()) {
+    erase(gang->second.held, from);
+    if (gang->second.held.empty()) {
+      for (const GpuId gpu : gang->second.wanted) {
+        touch(gpu);
+      }
+    }
+    return;
+  }
   const auto index = static_cast<std::size_t>(job.value());
   if (holder_[index] == from.value()) {
     holder_[index] = kNobody;
     if (desirer_[index] != kNobody) {
       touch(GpuId(desirer_[index]));
+    }
+  }
+}
+
+/// Jobs that the last order does not name hold nothing here any more.
+void Reconciler::release_left_out(GpuId id) {
+  Gpu& gpu = state(id);
+  for (std::size_t i = 0; i < gpu.held.size();) {
+    const job::JobId job = gpu.held[i];
+    if (gpu.ordered.find(job) == nullptr) {
+      gpu.held.erase_at(i);
+      release(job, id);
+    } else {
+      ++i;
     }
   }
 }
@@ -92,15 +158,7 @@ bool Reconciler::ready(GpuId id, std::uint64_t epoch) {
   }
   gpu.trouble_count = 0;
   settle_change(id);
-  for (std::size_t i = 0; i < gpu.held.size();) {
-    const job::JobId job = gpu.held[i];
-    if (gpu.ordered.find(job) == nullptr) {
-      gpu.held.erase_at(i);
-      release(job, id);
-    } else {
-      ++i;
-    }
-  }
+  release_left_out(id);
   if (gpu.ordered.purpose == sched::GoalPurpose::kRun) {
     finish(id);
   }
@@ -122,6 +180,7 @@ bool Reconciler::troubled(GpuId id, std::uint64_t epoch) {
   }
   ++gpu.trouble_count;
   settle_change(id);
+  release_left_out(id);
   gpu.is_stuck = true;
   return true;
 }
@@ -132,11 +191,35 @@ void Reconciler::retry(GpuId id) {
     return;
   }
   gpu.is_stuck = false;
-  gpu.ordered = sched::GpuGoal();  // what is there is not known: any goal differs from it
-  gpu.ordered.mode = gpu.desired.mode == sched::GpuGoal::Mode::kPartitioned
-                         ? sched::GpuGoal::Mode::kWholeGpu
-                         : sched::GpuGoal::Mode::kPartitioned;
+  gpu.is_unknown = true;
   finish(id);
+}
+
+/// Whether an order may name the job here: nobody else holds it; a gang forms, or has formed, on
+/// exactly the GPUs that want it now.
+bool Reconciler::may_take(GpuId id, job::JobId job) const {
+  if (state(id).is_gang) {
+    const Gang& gang = gangs_.at(job);
+    return gang.held.empty() || gang.forming == gang.wanted;
+  }
+  const int holder = holder_[static_cast<std::size_t>(job.value())];
+  return holder == kNobody || holder == id.value();
+}
+
+void Reconciler::hold(GpuId id, job::JobId job) {
+  Gpu& gpu = state(id);
+  if (gpu.is_gang) {
+    Gang& gang = gangs_.at(job);
+    if (gang.held.empty()) {
+      gang.forming = gang.wanted;
+    }
+    insert(gang.held, id);
+  } else {
+    holder_[static_cast<std::size_t>(job.value())] = id.value();
+  }
+  if (std::find(gpu.held.begin(), gpu.held.end(), job) == gpu.held.end()) {
+    gpu.held.push_back(job);
+  }
 }
 
 std::optional<GpuOrder> Reconciler::order_for(GpuId id) {
@@ -146,25 +229,22 @@ std::optional<GpuOrder> Reconciler::order_for(GpuId id) {
   }
   sched::GpuGoal goal = gpu.desired;
   for (std::size_t i = 0; i < goal.slots.size();) {
-    const int holder = holder_[static_cast<std::size_t>(goal.slots[i].job.value())];
-    if (!gpu.is_gang && holder != kNobody && holder != id.value()) {
-      goal.slots.erase_at(i);
-    } else {
+    if (may_take(id, goal.slots[i].job)) {
       ++i;
+    } else {
+      goal.slots.erase_at(i);
     }
   }
-  if (goal == gpu.ordered) {
+  if (goal == gpu.ordered && !gpu.is_unknown) {
     return std::nullopt;
   }
   gpu.ordered = goal;
+  gpu.is_unknown = false;
   gpu.is_busy = true;
   gpu.is_changing = true;
   ++changing_count_;
   for (const sched::Slot& slot : goal.slots) {
-    holder_[static_cast<std::size_t>(slot.job.value())] = id.value();
-    if (std::find(gpu.held.begin(), gpu.held.end(), slot.job) == gpu.held.end()) {
-      gpu.held.push_back(slot.job);
-    }
+    hold(id, slot.job);
   }
   return GpuOrder{id, ++gpu.epoch, goal};
 }

@@ -1,6 +1,7 @@
 #include "optimize/partition_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -75,10 +76,8 @@ std::int64_t units_of(double speed, plan::ObjectiveKind objective) {
     return kNever;
   }
   const double bounded = std::min(speed, plan::kSpeedMax);
-  // Half a unit more rounds to the nearest: all values are positive.
-  return objective == plan::ObjectiveKind::kMeanSlowdown
-             ? -static_cast<std::int64_t>(kUnitsPerOne / bounded + 0.5)
-             : static_cast<std::int64_t>(kUnitsPerOne * bounded + 0.5);
+  return objective == plan::ObjectiveKind::kMeanSlowdown ? -std::llround(kUnitsPerOne / bounded)
+                                                         : std::llround(kUnitsPerOne * bounded);
 }
 
 }  // namespace
@@ -214,7 +213,8 @@ void PartitionTable::place(const Assignment& assignment,
     if (job >= question.current.size() || !question.current[job].has_value()) {
       continue;
     }
-    const gpu::PlacedProfile& now = *question.current[job];
+    const gpu::PlacedProfile now =
+        checked_value(question.current[job], "the job has a current place");
     const auto* found = std::ranges::find(layout, now);
     const auto at = static_cast<std::size_t>(found - layout.begin());
     if (now.profile.value() != assignment.profile[job] || found == layout.end() || is_taken[at]) {

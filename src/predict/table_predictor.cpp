@@ -72,6 +72,10 @@ void TablePredictor::submitted(const job::JobSpec& job) {
     asked = std::max(asked, book_->need(phase.signature));
   }
   of.need = std::max(asked, book_->need(job.signature));
+  if (!job.phases.empty()) {
+    // Nor is it in the row of a later signature what this one needs.
+    asked = of.need;
+  }
   of.level = level_of(job, asked);
   const SpeedRow& truth = book_->row(job.signature);
   for (std::size_t i = static_cast<std::size_t>(of.level); i < by_memory_.size(); ++i) {

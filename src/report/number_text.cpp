@@ -61,7 +61,7 @@ std::string exact_seconds_text(Duration duration) {
 }
 
 std::string change_text(double share) {
-  const std::string text = fixed_text(100 * share, 1);
+  std::string text = fixed_text(100 * share, 1);
   if (text == kUnknown) {
     return text;
   }
@@ -82,8 +82,9 @@ std::string change_bounds_text(const job::Interval& interval) {
     return kUnknown;
   }
   const auto bound = [](double share) {
-    const std::string text = change_text(share);
-    return text.substr(0, text.find(' '));
+    std::string text = change_text(share);
+    text.resize(std::min(text.find(' '), text.size()));
+    return text;
   };
   return fmt::format("[{}, {}] %", bound(*interval.low), bound(*interval.high));
 }

@@ -68,7 +68,9 @@ std::string number_label(double value, double step) {
     return fmt::format("{:.4g}", value);
   }
   int decimals = 0;
-  for (double unit = 1; unit > step * (1 + 1e-9) && decimals < 5; unit /= 10) {
+  double unit = 1;
+  while (unit > step * (1 + 1e-9) && decimals < 5) {
+    unit /= 10;
     ++decimals;
   }
   return grouped_text(value, decimals);
@@ -106,7 +108,8 @@ std::vector<Tick> log_ticks(double min, double max, AxisKind kind, int count_max
     return thinned(ticks, count_max);
   }
   const bool is_narrow = max / min <= 1000;
-  for (double decade = decade_below(min); decade <= max; decade *= 10) {
+  double decade = decade_below(min);
+  while (decade <= max) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double value = factor * decade;
       const bool is_wanted = is_narrow || factor == 1;
@@ -114,6 +117,7 @@ std::vector<Tick> log_ticks(double min, double max, AxisKind kind, int count_max
         ticks.push_back({value, tick_label(value, decade, kind)});
       }
     }
+    decade *= 10;
   }
   return thinned(ticks, count_max);
 }
@@ -174,9 +178,8 @@ bool Axis::can_show(double value) const {
 
 double Axis::at(double value) const {
   SEPTULE_CHECK(can_show(value), "only values that the axis can show have a place");
-  const double inside = std::clamp(value, min_, max_);
-  const double share = is_log() ? portable_log(inside / min_) / portable_log(max_ / min_)
-                                : (inside - min_) / (max_ - min_);
+  const double share = is_log() ? portable_log(value / min_) / portable_log(max_ / min_)
+                                : (value - min_) / (max_ - min_);
   return place_.from + std::clamp(share, 0.0, 1.0) * (place_.to - place_.from);
 }
 

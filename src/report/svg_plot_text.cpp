@@ -70,24 +70,24 @@ std::size_t sequence_length(std::string_view text) {
 
 /// Sequences that XML forbids, or that would turn the text around them.
 bool is_unwanted(std::string_view sequence) {
-  static constexpr std::array<std::string_view, 13> unwanted = {"\xef\xbf\xbe",
-                                                                "\xef\xbf\xbf",
-                                                                "\xe2\x80\x8e",
-                                                                "\xe2\x80\x8f",
-                                                                "\xe2\x80\xaa",
-                                                                "\xe2\x80\xab",
-                                                                "\xe2\x80\xac",
-                                                                "\xe2\x80\xad",
-                                                                "\xe2\x80\xae",
-                                                                "\xe2\x81\xa6",
-                                                                "\xe2\x81\xa7",
-                                                                "\xe2\x81\xa8",
-                                                                "\xe2\x81\xa9"};
+  static constexpr std::array<std::string_view, 13> kUnwanted = {"\xef\xbf\xbe",
+                                                                 "\xef\xbf\xbf",
+                                                                 "\xe2\x80\x8e",
+                                                                 "\xe2\x80\x8f",
+                                                                 "\xe2\x80\xaa",
+                                                                 "\xe2\x80\xab",
+                                                                 "\xe2\x80\xac",
+                                                                 "\xe2\x80\xad",
+                                                                 "\xe2\x80\xae",
+                                                                 "\xe2\x81\xa6",
+                                                                 "\xe2\x81\xa7",
+                                                                 "\xe2\x81\xa8",
+                                                                 "\xe2\x81\xa9"};
   if (sequence.size() == 1) {
     const auto byte = static_cast<unsigned char>(sequence.front());
     return (byte < 0x20U && byte != '\t' && byte != '\n') || byte == 0x7FU;
   }
-  return std::ranges::find(unwanted, sequence) != unwanted.end();
+  return std::ranges::find(kUnwanted, sequence) != kUnwanted.end();
 }
 
 }  // namespace

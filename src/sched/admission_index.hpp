@@ -38,7 +38,8 @@ class AdmissionIndex {
   static constexpr std::int16_t kNone = -1;
   static std::size_t at(GpuId gpu) { return static_cast<std::size_t>(gpu.value()); }
   std::size_t bucket(int job_count, int bound) const {
-    return static_cast<std::size_t>(job_count * rank_count_ + bound);
+    return static_cast<std::size_t>(job_count) * static_cast<std::size_t>(rank_count_) +
+           static_cast<std::size_t>(bound);
   }
 
   int rank_count_;

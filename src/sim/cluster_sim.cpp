@@ -159,6 +159,9 @@ void ClusterSim::on_event(SimTime time, const sched::Event& event) {
 }
 
 void ClusterSim::on_goal(SimTime time, const sched::SetGoal& decision) {
+  for (const sched::Slot& slot : decision.goal.slots) {
+    jobs_.placed(slot.job);
+  }
   if (observers_.control != nullptr) {
     observers_.control->on_goal(time, decision);
   }
@@ -191,18 +194,25 @@ void ClusterSim::on_reject(SimTime time, job::JobId job) {
 }
 
 Error ClusterSim::stuck() const {
+  std::string why;
+  if (!controller_->lost_gpus().empty()) {
+    why = fmt::format(" (GPU {} is lost, and nothing brings its jobs elsewhere)",
+                      controller_->lost_gpus().front().value());
+  }
   for (const sched::ClusterView::QueueKey& key : view_.queue()) {
     return Error{ErrorCode::kFailed,
-                 fmt::format("policy {}: job {} waits for ever: nothing more happens at {} s",
+                 fmt::format("policy {}: job {} waits for ever: nothing more happens at {} s{}",
                              setup_.policy->name,
                              view_.job(key.job).spec->name,
-                             env_.now().to_seconds())};
+                             env_.now().to_seconds(),
+                             why)};
   }
   return Error{ErrorCode::kFailed,
-               fmt::format("policy {}: {} jobs never end: nothing more happens at {} s",
+               fmt::format("policy {}: {} jobs never end: nothing more happens at {} s{}",
                            setup_.policy->name,
                            jobs_.left_count(),
-                           env_.now().to_seconds())};
+                           env_.now().to_seconds(),
+                           why)};
 }
 
 Result<job::RunRecord> ClusterSim::run() {

@@ -99,6 +99,10 @@ void SimJobs::requeued(job::JobId id) {
   }
 }
 
+void SimJobs::placed(job::JobId id) {
+  at(id).is_requeued = false;
+}
+
 Bytes SimJobs::footprint(job::JobId id) const {
   const job::SignatureIndex signature = spec(id).signature;
   return job::footprint(truth_.book.signature(signature), truth_.book.need(signature));
@@ -153,7 +157,7 @@ void SimJobs::count_slices(GpuId id) {
 void SimJobs::update(job::JobId id) {
   Job& job = at(id);
   const SimTime now = env_.now();
-  if (!makes_progress(job.state) || now <= job.progress_from) {
+  if (!makes_progress(job.state) || now < job.progress_from) {
     return;
   }
   if (job.state == JobState::kStarting) {
@@ -227,17 +231,34 @@ void SimJobs::set_rates(GpuId id) {
   }
 }
 
+/// All steps are done; only the end is to be reported.
+bool SimJobs::is_finished(job::JobId id) const {
+  const Job& job = at(id);
+  return job.left < kWorkDone && job.phase >= spec(id).phases.size() &&
+         job.state != JobState::kStarting;
+}
+
+/// A segment has one rate: called with the old one still in place.
+void SimJobs::close_segment(job::JobId id) {
+  const Job& job = at(id);
+  if (observer_ != nullptr && job.state != JobState::kStarting) {
+    enter(id, job.state, env_.now());
+  }
+}
+
 void SimJobs::set_rate(job::JobId id, double rate) {
   Job& job = at(id);
-  if (!makes_progress(job.state) || rate == job.rate) {
+  const bool is_launched = !job.progress_from.is_never();  // false for a gang still gathering
+  if (!makes_progress(job.state) || !is_launched || rate == job.rate) {
     return;
   }
   update(id);
-  if (observer_ != nullptr && job.state != JobState::kStarting) {
-    enter(id, job.state, env_.now());  // a segment has one rate
-  }
+  close_segment(id);
+  const bool is_ending = is_finished(id) && job.rate > 0;
   job.rate = rate;
-  arm_milestone(id);
+  if (!is_ending) {
+    arm_milestone(id);
+  }
 }
 
 void SimJobs::arm_milestone(job::JobId id) {
@@ -273,6 +294,7 @@ void SimJobs::reach_milestone(job::JobId id) {
     return;
   }
   const double before = job.rate;
+  close_segment(id);
   ++job.phase;
   job.rate = 0;
   const GpuId gpu = job.place.gpu;
@@ -422,6 +444,8 @@ SimTime SimJobs::save(job::JobId id) {
   const SimTime now = env_.now();
   ++job.generation;
   job.parts = 0;
+  gangs_.erase(id);
+  job.saved_at = now;
   if (job.state == JobState::kStarting) {
     enter(id, JobState::kStopped, now);
     return now;
@@ -430,7 +454,8 @@ SimTime SimJobs::save(job::JobId id) {
   job.rate = 0;
   ++checkpoints_;
   ++job.outcome.checkpoints;
-  return now + job::checkpoint_time(truth_.costs, footprint(id));
+  job.saved_at = now + job::checkpoint_time(truth_.costs, footprint(id));
+  return job.saved_at;
 }
 
 void SimJobs::stop(GpuId gpu_id, std::span<const job::JobId> jobs, std::uint64_t token) {
@@ -438,12 +463,15 @@ void SimJobs::stop(GpuId gpu_id, std::span<const job::JobId> jobs, std::uint64_t
   SimTime saved = env_.now();
   for (const job::JobId id : jobs) {
     const Job& job = at(id);
+    if (job.state == JobState::kStopping) {
+      // Another GPU of its gang was told first: it is saved once.
+      saved = std::max(saved, job.saved_at);
+    }
     if (!makes_progress(job.state)) {
       continue;
     }
     update(id);
-    if (job.left < kWorkDone && job.phase >= spec(id).phases.size() &&
-        job.state != JobState::kStarting) {
+    if (job.left < kWorkDone && job.state != JobState::kStarting) {
       end(id);
       continue;
     }
@@ -458,15 +486,15 @@ void SimJobs::finish_stop(GpuId gpu_id) {
   for (std::size_t i = 0; i < gpu.jobs.size();) {
     const job::JobId id = gpu.jobs[i];
     Job& job = at(id);
-    if (job.state == JobState::kStopping) {
+    if (job.state == JobState::kStopping && job.saved_at <= env_.now()) {
       enter(id, JobState::kStopped, env_.now());
     }
-    if (job.state != JobState::kStopped) {
+    if (job.state != JobState::kStopped && job.state != JobState::kWaiting) {
       ++i;
       continue;
     }
     gpu.jobs.erase_at(i);
-    if (job.is_requeued) {
+    if (job.is_requeued && job.state == JobState::kStopped) {
       enter(id, JobState::kWaiting, env_.now());
       ++waiting_;
     }

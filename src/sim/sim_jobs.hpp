@@ -65,6 +65,8 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
   void rejected(job::JobId job);
   /// The controller has put the job back into its queue: once saved, it waits.
   void requeued(job::JobId job);
+  /// A goal takes the job (again): when it is stopped next, it does not wait but is on its way.
+  void placed(job::JobId job);
 
   void start(GpuId gpu,
              std::span<const port::JobStart> jobs,
@@ -95,6 +97,7 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
     std::uint32_t generation = 0;  ///< of its milestone timer
     std::uint32_t phase = 0;       ///< phases begun
     int parts = 0;                 ///< GPUs of a gang told to start it
+    SimTime saved_at;              ///< its checkpoint is written; while kStopping
     bool has_place = false;
     bool was_started = false;  ///< completed a first step: later starts are restarts
     bool is_requeued = false;
@@ -125,6 +128,8 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
   void set_rates(GpuId gpu);
   double rate_alone(job::JobId id, GpuId gpu) const;
   void set_rate(job::JobId id, double rate);
+  bool is_finished(job::JobId id) const;
+  void close_segment(job::JobId id);
   void arm_milestone(job::JobId id);
   void reach_milestone(job::JobId id);
   void end(job::JobId id);

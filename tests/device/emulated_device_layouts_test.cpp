@@ -14,7 +14,6 @@ namespace {
 using gpu::Layout;
 using gpu::ProfileSet;
 using port::DeviceCode;
-using test::latencies;
 using test::model;
 using test::node_of;
 using test::placed;

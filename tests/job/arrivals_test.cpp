@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -170,7 +171,11 @@ TEST(DrawArrivals_WrongOptions, AreRefused) {
        {.kind = ArrivalKind::kNearPeriodic, .gap = Duration::milliseconds(501000)},
        "at most 500 s"},
       {10, {.kind = ArrivalKind::kBursty, .gap = kMinute, .burstiness = 1}, "a burstiness of 1"},
-      {10, {.kind = ArrivalKind::kBursty, .gap = kMinute, .burstiness = NAN}, "a burstiness"},
+      {10,
+       {.kind = ArrivalKind::kBursty,
+        .gap = kMinute,
+        .burstiness = std::numeric_limits<double>::quiet_NaN()},
+       "a burstiness"},
   };
   for (const Fault& fault : faults) {
     const auto refused = draw_arrivals(fault.count, fault.options, 1);

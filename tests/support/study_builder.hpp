@@ -111,7 +111,7 @@ inline report::RepresentativeRun made_up_run(const StudySpec& spec,
                                spec.gpus * (0.7 + 0.3 * rng.uniform()) * (speed + 1) / 2,
                                5.0 * spec.gpus});
   }
-  made.run.reconfigurations = 20 * policy;
+  made.run.reconfigurations = std::int64_t{20} * policy;
   made.run.total_slice_s = 7 * made.run.makespan.to_seconds() * spec.gpus;
   made.run.busy_slice_s = 0.8 * made.run.total_slice_s;
   made.run.fragmented_slice_s = 0.03 * made.run.total_slice_s;

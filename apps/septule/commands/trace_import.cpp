@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 std::string import_text(const std::string& name,
                         const LoadedTrace& loaded,
                         const std::string& target) {
-  std::string text = fmt::format("{} ({}): {} rows, {} jobs kept, {} rows dropped\n",
+  std::string text = fmt::format("{} ({}): rows {}; kept as jobs {}; dropped {}\n",
                                  name,
                                  interop::trace_format_name(loaded.format),
                                  loaded.import.rows,

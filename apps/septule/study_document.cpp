@@ -1,0 +1,202 @@
+#include "septule/study_document.hpp"
+
+#include <fmt/format.h>
+
+#include "base/digest.hpp"
+#include "gpu/partition.hpp"
+#include "septule/trace_view.hpp"
+
+namespace septule::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Results of one policy on one cluster at one gap.
+struct Row {
+  int group = 0;
+  int policy = 0;
+  std::size_t first_trial = 0;  ///< one trial per seed from there on
+};
+
+std::vector<Row> rows_of(const sim::Study& study) {
+  std::vector<Row> rows;
+  const std::size_t seeds = study.spec().seeds.size();
+  for (std::size_t trial = 0; trial < study.trials().size(); trial += seeds) {
+    rows.push_back({study.trials()[trial].group, study.trials()[trial].policy, trial});
+  }
+  return rows;
+}
+
+std::string row_name(const sim::Study& study, const Row& row) {
+  std::string name(study.spec().policies[static_cast<std::size_t>(row.policy)]->name);
+  if (study.spec().clusters.size() > 1) {
+    const auto cluster = static_cast<std::size_t>(study.cluster_of(row.group));
+    name += " on " + study.spec().clusters[cluster].name();
+  }
+  return name;
+}
+
+report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row) {
+  report::PolicyReport policy;
+  policy.name = row_name(*finished.study, row);
+  policy.seeds = finished.study->spec().seeds;
+  for (std::size_t i = 0; i < policy.seeds.size(); ++i) {
+    const sim::TrialResult& result = finished.results[row.first_trial + i];
+    policy.runs.push_back(result.figures);
+    for (const Duration jct : result.jct) {
+      policy.jct_s.push_back(jct.to_seconds());
+    }
+  }
+  policy.representative = finished.representatives[row.first_trial];
+  return policy;
+}
+
+std::string clusters_text(const sim::StudySpec& spec) {
+  std::string text;
+  for (const sim::StudyCluster& cluster : spec.clusters) {
+    text += (text.empty() ? "" : ", ") + cluster.name();
+  }
+  return text;
+}
+
+std::vector<report::ReportGpu> report_gpus(const sim::StudySpec& spec) {
+  std::vector<report::ReportGpu> gpus;
+  const sim::StudyCluster& cluster = spec.clusters.front();
+  for (int gpu = 0; gpu < cluster.gpu_count; ++gpu) {
+    gpus.push_back({fmt::format("GPU {}", gpu), cluster.geometry->memory_slices()});
+  }
+  return gpus;
+}
+
+Json interval_document(const std::optional<job::Interval>& interval) {
+  if (!interval) {
+    return {{"mean", nullptr}, {"ci95", nullptr}};
+  }
+  const bool has_bounds = interval->low.has_value() && interval->high.has_value();
+  return {{"mean", interval->mean},
+          {"ci95", has_bounds ? Json::array({*interval->low, *interval->high}) : Json(nullptr)}};
+}
+
+std::string layout_text(const gpu::Geometry& geometry, const gpu::Layout& layout) {
+  std::string text;
+  for (const gpu::PlacedProfile& placed : layout) {
+    text += fmt::format("{}{}@{}",
+                        text.empty() ? "" : ",",
+                        geometry.profile(placed.profile).name,
+                        placed.start.value());
+  }
+  return text;
+}
+
+Json policy_document(const FinishedStudy& finished, const Row& row, const Row& base) {
+  const sim::Study& study = *finished.study;
+  const sim::StudySpec& spec = study.spec();
+  const auto& variant = *spec.policies[static_cast<std::size_t>(row.policy)];
+  const sim::StudyCluster& cluster =
+      spec.clusters[static_cast<std::size_t>(study.cluster_of(row.group))];
+  const report::PolicyReport policy = policy_report(finished, row);
+  const report::PolicyReport first = policy_report(finished, base);
+  Json document{{"name", variant.name}, {"cluster", cluster.name()}};
+  const bool has_gap = spec.arrivals.kind != job::ArrivalKind::kTrace &&
+                       spec.arrivals.kind != job::ArrivalKind::kArtifact;
+  document["gap_s"] = has_gap ? Json(study.gap_of(row.group).to_seconds()) : Json(nullptr);
+  const gpu::Layout& layout = study.layout_of(study.trials()[row.first_trial]);
+  document["layout"] =
+      variant.needs_layout ? Json(layout_text(*cluster.geometry, layout)) : Json(nullptr);
+  Json versus{
+      {"policy", spec.policies[static_cast<std::size_t>(base.policy)]->name},
+      {"cluster", spec.clusters[static_cast<std::size_t>(study.cluster_of(base.group))].name()}};
+  for (const job::FigureColumn& column : job::figure_columns()) {
+    document[column.name] = interval_document(report::policy_interval(policy, column.member));
+    versus[column.name] = interval_document(report::paired_ratio(policy, first, column.member));
+  }
+  document["versus"] = std::move(versus);
+  Digest digest;
+  for (std::size_t i = 0; i < spec.seeds.size(); ++i) {
+    digest.add(finished.results[row.first_trial + i].digest);
+  }
+  document["digest"] = digest.text();
+  return document;
+}
+
+/// The first policy of the first cluster at the same gap.
+const Row& base_of(const sim::Study& study, const std::vector<Row>& rows, const Row& row) {
+  const auto gaps = static_cast<int>(study.spec().gaps.size());
+  for (const Row& candidate : rows) {
+    if (candidate.group % gaps == row.group % gaps) {
+      return candidate;
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<report::StudyReport> study_reports(const FinishedStudy& finished) {
+  const sim::Study& study = *finished.study;
+  const sim::StudySpec& spec = study.spec();
+  std::vector<report::StudyReport> reports;
+  const std::vector<Row> rows = rows_of(study);
+  const auto gaps = static_cast<int>(spec.gaps.size());
+  for (int gap = 0; gap < gaps; ++gap) {
+    report::StudyReport& report = reports.emplace_back();
+    report.title = "Septule study";
+    report.cluster = clusters_text(spec);
+    sim::StudySpec one = spec;
+    one.gaps = {spec.gaps[static_cast<std::size_t>(gap)]};
+    report.trace = trace_text(*finished.jobs, one);
+    report.command = finished.settings->command();
+    report.version = version();
+    report.gpus = report_gpus(spec);
+    for (const auto& [name, text] : finished.settings->all()) {
+      report.options.push_back({name, text.empty() ? "not given" : text});
+    }
+    for (const Row& row : rows) {
+      if (row.group % gaps == gap) {
+        report.policies.push_back(policy_report(finished, row));
+      }
+    }
+  }
+  return reports;
+}
+
+Json study_document(const FinishedStudy& finished) {
+  const sim::Study& study = *finished.study;
+  const sim::StudySpec& spec = study.spec();
+  Json clusters = Json::array();
+  for (const sim::StudyCluster& cluster : spec.clusters) {
+    clusters.push_back({{"name", cluster.name()},
+                        {"model", cluster.geometry->key()},
+                        {"gpus", cluster.gpu_count}});
+  }
+  Json options = Json::object();
+  for (const auto& [name, text] : finished.settings->all()) {
+    options[name] = text.empty() ? Json(nullptr) : Json(text);
+  }
+  Json document{{"schema", "septule-study/1"},
+                {"version", version()},
+                {"command", finished.settings->command()},
+                {"clusters", std::move(clusters)},
+                {"trace",
+                 {{"name", finished.jobs->source_name},
+                  {"text", trace_text(*finished.jobs, spec)},
+                  {"jobs", finished.jobs->workload.jobs.size()},
+                  {"jobs_in_trace", finished.jobs->jobs_in_trace},
+                  {"findings", findings_document(finished.jobs->findings)}}},
+                {"seeds", spec.seeds},
+                {"options", std::move(options)}};
+  document["policies"] = Json::array();
+  const std::vector<Row> rows = rows_of(study);
+  for (const Row& row : rows) {
+    document["policies"].push_back(policy_document(finished, row, base_of(study, rows, row)));
+  }
+  Digest digest;
+  for (const sim::TrialResult& result : finished.results) {
+    digest.add(result.digest);
+  }
+  document["digest"] = digest.text();
+  return document;
+}
+
+}  // namespace septule::app

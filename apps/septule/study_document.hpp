@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "report/study.hpp"
+#include "septule/study_inputs.hpp"
+#include "septule/study_options.hpp"
+#include "sim/study.hpp"
+
+namespace septule::app {
+
+/// A study that has been run: one result per trial, in order, and the whole record of those runs
+/// that stand for their policies in pictures.
+struct FinishedStudy {
+  const StudySettings* settings = nullptr;
+  const StudyJobs* jobs = nullptr;
+  const sim::Study* study = nullptr;
+  std::vector<sim::TrialResult> results;
+  std::vector<std::optional<report::RepresentativeRun>> representatives;  ///< by trial
+};
+
+/// The studies as the report layer has them: one for each arrival gap, so that policies are
+/// compared under equal arrivals; the clusters of a study side by side.
+std::vector<report::StudyReport> study_reports(const FinishedStudy& finished);
+
+/// {"schema": "septule-study/1", ...}, docs/formats.md.
+nlohmann::ordered_json study_document(const FinishedStudy& finished);
+
+}  // namespace septule::app

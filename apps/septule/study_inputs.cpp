@@ -1,0 +1,270 @@
+#include "septule/study_inputs.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/digest.hpp"
+#include "base/text.hpp"
+#include "gpu/layout_request.hpp"
+#include "interop/trace_formats.hpp"
+#include "interop/trace_workload.hpp"
+#include "septule/files.hpp"
+#include "septule/inputs.hpp"
+#include "septule/trace_view.hpp"
+#include "sim/study_text.hpp"
+
+namespace septule::app {
+
+namespace {
+
+constexpr double kBytesPerGibibyte = 1073741824.0;
+constexpr int kArtifactSeedsLarge = 3;
+
+bool is_builtin(std::string_view trace) {
+  return trace == "miso-100" || trace == "miso-1000";
+}
+
+/// A name that looks like a built-in trace but is none is not a missing file.
+Error unknown_trace(const std::string& name) {
+  const std::vector<std::string> known = {"miso-100", "miso-1000"};
+  const std::vector<std::string> near = nearest_names(name, known, 2);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{} is neither a file nor a built-in trace; {}{}",
+                           quoted_for_message(name),
+                           near.empty() ? "there are " : "near it: ",
+                           joined_with_and(near.empty() ? known : near))};
+}
+
+Result<std::string> read_trace_text(const std::string& path) {
+  auto text = read_input(path, interop::kTraceBytesMax);
+  if (!text && text.error().code == ErrorCode::kNotFound && !is_meant_as_file(path)) {
+    return unknown_trace(path);
+  }
+  return text;
+}
+
+Result<interop::TraceImport> import_text(const StudySettings& settings,
+                                         const interop::InputText& input) {
+  interop::TraceFormat format = interop::TraceFormat::kSeptule;
+  if (settings.text("format") == "auto") {
+    SEPTULE_TRY(format, interop::detect_trace_format(input));
+  } else {
+    format = checked_value(interop::parse_trace_format(settings.text("format")),
+                           "the choices of --format are the formats");
+  }
+  const auto processors = static_cast<std::int64_t>(settings.number("processors-per-gpu"));
+  return interop::import_trace(input, {.format = format, .processors_per_gpu = processors});
+}
+
+interop::TraceWorkloadOptions workload_options(const StudySettings& settings) {
+  interop::TraceWorkloadOptions options;
+  options.memory_preset = settings.text("memory-preset");
+  options.compute_bound_share = settings.number("compute-bound-share");
+  options.speed_up = settings.number("speed-up");
+  options.gangs = settings.text("gangs") == "drop" ? interop::GangHandling::kDrop
+                                                   : interop::GangHandling::kKeep;
+  return options;
+}
+
+Status set_arrivals(const StudySettings& settings, const StudyJobs& jobs, sim::StudySpec& spec) {
+  spec.arrivals.kind =
+      jobs.has_submit_times ? job::ArrivalKind::kTrace : job::ArrivalKind::kPoisson;
+  if (settings.is_given("arrivals")) {
+    spec.arrivals.kind = checked_value(job::parse_arrival_kind(settings.text("arrivals")),
+                                       "the choices of --arrivals are kinds of arrivals");
+  }
+  const bool is_trace = spec.arrivals.kind == job::ArrivalKind::kTrace;
+  if (is_trace && !jobs.has_submit_times) {
+    return settings.located("arrivals",
+                            Error{ErrorCode::kInvalidInput,
+                                  fmt::format("trace: {} is a list of jobs without submit times; "
+                                              "expected poisson, near-periodic, bursty or artifact",
+                                              jobs.source_name)});
+  }
+  const bool is_fixed = is_trace || spec.arrivals.kind == job::ArrivalKind::kArtifact;
+  if (is_fixed && settings.is_given("gap")) {
+    return settings.located(
+        "gap",
+        Error{ErrorCode::kInvalidInput,
+              fmt::format("{} arrivals have gaps of their own; expected no gap, or other arrivals",
+                          job::arrival_kind_name(spec.arrivals.kind))});
+  }
+  spec.arrivals.burstiness = settings.number("burstiness");
+  spec.arrivals.is_rate_constant = settings.is_given("constant-rate");
+  const std::string fallback = settings.text("trace") == "miso-1000" ? "10" : "60";
+  auto gaps = sim::parse_gaps(settings.is_given("gap") ? settings.text("gap") : fallback);
+  if (!gaps) {
+    return settings.located("gap", gaps.error());
+  }
+  spec.gaps = *std::move(gaps);
+  return {};
+}
+
+Status set_lists(const StudySettings& settings, const Context& context, sim::StudySpec& spec) {
+  auto clusters = sim::parse_clusters(context.catalogue, settings.text("gpus"));
+  if (!clusters) {
+    return settings.located("gpus", clusters.error());
+  }
+  spec.clusters = *std::move(clusters);
+  auto policies = sim::parse_policies(settings.text("policies"));
+  if (!policies) {
+    return settings.located("policies", policies.error());
+  }
+  spec.policies = *std::move(policies);
+  auto seeds = sim::parse_seeds(settings.text("seeds"));
+  if (!seeds) {
+    return settings.located("seeds", seeds.error());
+  }
+  spec.seeds = *std::move(seeds);
+  const bool is_few =
+      spec.arrivals.kind == job::ArrivalKind::kArtifact && spec.workload->jobs.size() > 100;
+  const std::string fallback = is_few ? fmt::format("1-{}", kArtifactSeedsLarge) : "1-20";
+  auto layout_seeds = sim::parse_seeds(
+      settings.is_given("layout-seeds") ? settings.text("layout-seeds") : fallback);
+  if (!layout_seeds) {
+    return settings.located("layout-seeds", layout_seeds.error());
+  }
+  spec.layout_seeds = *std::move(layout_seeds);
+  return {};
+}
+
+Status set_layout(const StudySettings& settings, sim::StudySpec& spec) {
+  if (!settings.is_given("layout")) {
+    return {};
+  }
+  const gpu::Geometry& geometry = *spec.clusters.front().geometry;
+  for (const sim::StudyCluster& cluster : spec.clusters) {
+    if (cluster.geometry != &geometry) {
+      return settings.located("layout",
+                              Error{ErrorCode::kInvalidInput,
+                                    "is for one GPU model; expected clusters of one model, or no "
+                                    "layout"});
+    }
+  }
+  const auto request = gpu::parse_layout_request(geometry, settings.text("layout"));
+  if (!request) {
+    return settings.located("layout", request.error());
+  }
+  const auto partition = gpu::place_layout_request(geometry, *request);
+  if (!partition) {
+    return settings.located("layout", Error{ErrorCode::kInvalidInput, partition.error().message});
+  }
+  gpu::Layout layout;
+  for (const gpu::GpuInstance& instance : partition->instances) {
+    layout.push_back(instance.placed);
+  }
+  if (layout.empty()) {
+    return settings.located("layout", Error{ErrorCode::kInvalidInput, "names no instance"});
+  }
+  spec.layout = std::move(layout);
+  return {};
+}
+
+void set_costs(const StudySettings& settings, sim::SimSetup& common) {
+  common.costs.kind = checked_value(job::parse_cost_kind(settings.text("costs")),
+                                    "the choices of --costs are kinds of costs");
+  if (settings.is_given("checkpoint-rate")) {
+    common.costs.checkpoint_bytes_per_s = settings.number("checkpoint-rate") * kBytesPerGibibyte;
+  }
+  if (settings.is_given("restart-rate")) {
+    common.costs.restart_bytes_per_s = settings.number("restart-rate") * kBytesPerGibibyte;
+  }
+  common.costs.checkpoint_factor = settings.number("checkpoint-factor");
+  common.costs.start_extra = seconds_to_duration(settings.number("start-extra"));
+  if (settings.is_given("reset")) {
+    common.device.full_reset = seconds_to_duration(settings.number("reset"));
+  }
+  common.mps.interference = settings.number("interference");
+  common.whole_instance_speed = settings.number("whole-instance-speed");
+  common.neighbour_loss = settings.number("neighbour-loss");
+  common.error = {.mean = settings.number("error-mean"), .sd = settings.number("error-sd")};
+}
+
+Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) {
+  if (settings.is_given("tick")) {
+    common.controller.tick = seconds_to_duration(settings.number("tick"));
+  }
+  if (settings.is_given("serial-controller")) {
+    common.controller.pace = control::Controller::Options::Pace::kSerial;
+  }
+  if (settings.is_given("objective")) {
+    common.policy_setup.objective = plan::parse_objective(settings.text("objective"));
+  }
+  if (settings.is_given("levels")) {
+    const auto levels = sim::parse_levels(settings.text("levels"));
+    if (!levels) {
+      return settings.located("levels", levels.error());
+    }
+    common.policy_setup.characterisation.levels = *levels;
+  }
+  if (settings.is_given("level-time")) {
+    common.policy_setup.characterisation.per_level =
+        seconds_to_duration(settings.number("level-time"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
+  StudyJobs jobs;
+  const std::string trace = settings.text("trace");
+  jobs.source_name = source_name_of(trace);
+  if (is_builtin(trace)) {
+    SEPTULE_TRY(jobs.workload, job::miso_workload(trace));
+    jobs.jobs_in_trace = static_cast<std::int64_t>(jobs.workload.jobs.size());
+    return jobs;
+  }
+  SEPTULE_TRY(const std::string text, read_trace_text(trace));
+  Digest digest;
+  digest.add(text);
+  jobs.digest = digest.value();
+  SEPTULE_TRY(interop::TraceImport import, import_text(settings, {text, jobs.source_name}));
+  jobs.has_submit_times = import.trace.has_submit_times;
+  jobs.findings = std::move(import.findings);
+  SEPTULE_TRY(interop::TraceWorkload made,
+              interop::workload_from_trace(import.trace, workload_options(settings)));
+  jobs.jobs_in_trace = made.jobs_in_trace;
+  jobs.findings.insert(jobs.findings.end(), made.findings.begin(), made.findings.end());
+  jobs.workload = std::move(made.workload);
+  say_findings(jobs.source_name, jobs.findings);
+  return jobs;
+}
+
+Result<sim::StudySpec> study_spec(const StudySettings& settings,
+                                  const StudyJobs& jobs,
+                                  const Context& context) {
+  sim::StudySpec spec;
+  spec.workload = &jobs.workload;
+  spec.common = sim::common_setup(settings.text("setting") == "artifact" ? sched::Setting::kArtifact
+                                                                         : sched::Setting::kPaper);
+  spec.common.latencies = &context.latencies;
+  spec.common.gpus_per_node = static_cast<int>(settings.number("gpus-per-node"));
+  SEPTULE_TRY_STATUS(set_arrivals(settings, jobs, spec));
+  SEPTULE_TRY_STATUS(set_lists(settings, context, spec));
+  SEPTULE_TRY_STATUS(set_layout(settings, spec));
+  set_costs(settings, spec.common);
+  SEPTULE_TRY_STATUS(set_policy_options(settings, spec.common));
+  spec.checks = settings.is_given("check") ? sim::RunChecks::kOn : sim::RunChecks::kOff;
+  return spec;
+}
+
+std::string trace_text(const StudyJobs& jobs, const sim::StudySpec& spec) {
+  std::string text = fmt::format("{} ({} jobs)", jobs.source_name, jobs.workload.jobs.size());
+  if (spec.arrivals.kind == job::ArrivalKind::kTrace) {
+    return text + ", submitted as in the trace";
+  }
+  text += fmt::format(", {} arrivals", job::arrival_kind_name(spec.arrivals.kind));
+  if (spec.arrivals.kind == job::ArrivalKind::kArtifact) {
+    return text;
+  }
+  std::string gaps;
+  for (const Duration gap : spec.gaps) {
+    gaps += fmt::format("{}{}", gaps.empty() ? "" : ", ", gap.to_seconds());
+  }
+  return text + fmt::format(", mean gap {} s", gaps);
+}
+
+}  // namespace septule::app
