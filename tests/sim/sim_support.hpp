@@ -82,7 +82,7 @@ inline const predict::SpeedBook& book_of(std::string_view key) {
 inline std::vector<std::string_view> policies() {
   std::vector<std::string_view> names;
   for (const sched::PolicyVariant& policy : sched::policy_variants()) {
-    if (policy.name != "septule") {
+    if (policy.name != "none") {
       names.push_back(policy.name);
     }
   }
