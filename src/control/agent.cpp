@@ -110,6 +110,9 @@ void Agent::begin_stop(GpuId id) {
       leaving_.push_back(running.job);
     }
   }
+  if (gpu.was_characterising && leaving_.size() < gpu.running.size()) {
+    runner_->end_characterisation(id);
+  }
   gpu.stage = Stage::kStopping;
   ++gpu.token;
   if (leaving_.empty()) {
