@@ -42,6 +42,9 @@ Agent::Agent(const Parts& parts,
 
 port::JobPlace Agent::place_of(GpuId id, const GpuOrder& order, const sched::Slot& slot) const {
   port::JobPlace place{id, std::nullopt, slot.atp};
+  if (order.goal.purpose == sched::GoalPurpose::kCharacterise) {
+    place.atp = ActiveThreadPercentage(100);  // the levels set it while the run lasts
+  }
   if (slot.instance != sched::Slot::kWholeGpu) {
     place.instance = order.goal.instances[static_cast<std::size_t>(slot.instance)];
   }
