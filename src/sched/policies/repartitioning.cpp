@@ -21,11 +21,6 @@ const gpu::Geometry& geometry_of(const PolicySetup& setup) {
   return *setup.geometry;
 }
 
-/// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4.
-bool can_change(const GpuView& gpu) {
-  return gpu.phase == GpuPhase::kSettled;
-}
-
 std::optional<gpu::PlacedProfile> place_of(const GpuGoal& goal, job::JobId job) {
   const Slot* slot = goal.purpose == GoalPurpose::kRun ? goal.find(job) : nullptr;
   if (slot == nullptr || slot->instance == Slot::kWholeGpu) {
@@ -73,6 +68,11 @@ RepartitioningPolicy::RepartitioningPolicy(const Options& options, const PolicyS
   for (int gpu = 0; gpu < setup.gpu_count; ++gpu) {
     index_.set(GpuId(gpu), 0, admission_.bound({}));
   }
+}
+
+bool RepartitioningPolicy::can_change(const GpuView& gpu) const {
+  return gpu.phase == GpuPhase::kSettled ||
+         (setting_ == Setting::kArtifact && gpu.phase == GpuPhase::kStarting);
 }
 
 void RepartitioningPolicy::decide(const ClusterView& view,

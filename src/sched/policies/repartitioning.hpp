@@ -82,6 +82,9 @@ class RepartitioningPolicy final : public Policy {
   struct Call;  // what one decide() works with
 
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
+  /// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4. The artifact does
+  /// not wait for first steps.
+  bool can_change(const GpuView& gpu) const;
   void note(Call& call, const Event& event);
   void note_speed(Call& call, const JobSpeedChanged& event);
   void note_end(Call& call, const JobEnded& event);
