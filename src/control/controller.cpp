@@ -67,39 +67,36 @@ bool Controller::is_waiting() const {
   return false;
 }
 
-/// The serial controller waits for its order only, not for the next tick, before it gives the next.
+/// The serial controller waits for its order only, not for the next tick, before it gives the next
+/// or looks what else there is to do; it sleeps a tick when there is nothing.
 void Controller::go_on() {
-  events_.clear();
-  std::erase_if(reports_, [this](const AgentReport& report) {
-    if (report.kind == AgentReport::Kind::kJobEnded ||
-        report.kind == AgentReport::Kind::kSettled ||
-        report.kind == AgentReport::Kind::kCharacterised ||
-        report.kind == AgentReport::Kind::kSpeedChanged) {
-      return false;
-    }
-    take(report);
-    return true;
-  });
-  kept_events_.insert(kept_events_.end(), events_.begin(), events_.end());
+  if (!is_working_) {
+    return;
+  }
+  take_reports();
+  if (is_waiting()) {
+    return;
+  }
   issue();
+  if (!is_waiting()) {
+    step();
+  }
 }
 
-/// A serial controller has done its work: it looks again one tick later.
-void Controller::rest() {
-  is_working_ = false;
-  rested_at_ = parts_.env.now();
-  if (!reports_.empty() || !submitted_.empty() || !kept_events_.empty() || is_woken_) {
-    wake();
+void Controller::take_reports() {
+  for (const AgentReport& report : reports_) {
+    take(report);
   }
+  reports_.clear();
 }
 
 /// Arms the next step. Armed once per instant: a later one is not pulled forward by itself.
 void Controller::wake() {
   if (is_working_) {
-    return;  // rest() sees to it
+    return;  // go_on() sees to it
   }
   const SimTime now = parts_.env.now();
-  const bool is_resting = now == rested_at_ && options_.pace != Options::Pace::kOverlapped;
+  const bool is_resting = now == rested_at_ && now > SimTime();
   const SimTime due =
       is_resting ? now + options_.tick : next_tick(rested_at_, now, options_.tick);
   if (due < wake_at_ || wake_at_ < now) {
@@ -138,15 +135,7 @@ bool Controller::fits(const job::JobSpec& spec) const {
 
 void Controller::step() {
   const SimTime now = parts_.env.now();
-  events_.clear();
-  for (const AgentReport& report : reports_) {
-    take(report);
-  }
-  reports_.clear();
-  if (!kept_events_.empty()) {
-    events_.insert(events_.begin(), kept_events_.begin(), kept_events_.end());
-    kept_events_.clear();
-  }
+  take_reports();
   for (const job::JobSpec* spec : submitted_) {
     parts_.predictor.submitted(*spec);
     parts_.view.submit(*spec, now);
@@ -167,7 +156,20 @@ void Controller::step() {
   }
   decide();
   carry_out();
-  issue();
+  events_.clear();
+  const bool was_working = is_working_;
+  if (!issue() && was_working) {
+    rest();
+  }
+}
+
+/// A serial controller found nothing to do: it looks again one tick after its last work.
+void Controller::rest() {
+  is_working_ = false;
+  rested_at_ = parts_.env.now();
+  if (!reports_.empty() || !submitted_.empty() || is_woken_) {
+    wake();
+  }
 }
 
 void Controller::take(const AgentReport& report) {
@@ -298,7 +300,9 @@ void Controller::carry_out() {
   }
 }
 
-void Controller::issue() {
+/// Whether any order was given.
+bool Controller::issue() {
+  bool has_issued = false;
   const SimTime now = parts_.env.now();
   while (!is_waiting()) {
     const std::optional<GpuOrder> order = reconciler_.next_order();
@@ -319,11 +323,10 @@ void Controller::issue() {
     if (options_.pace == Options::Pace::kSerialStops) {
       stopping_ = order->gpu;
     }
+    has_issued = true;
     parts_.agents.send(*order);
   }
-  if (is_working_ && !is_waiting()) {
-    rest();
-  }
+  return has_issued;
 }
 
 }  // namespace septule::control

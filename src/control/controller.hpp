@@ -80,12 +80,13 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   void step();
   bool is_waiting() const;
   void go_on();
+  void take_reports();
   void rest();
   void take(const AgentReport& report);
   void take_trouble(const AgentReport& report);
   void decide();
   void carry_out();
-  void issue();
+  bool issue();
   bool fits(const job::JobSpec& spec) const;
 
   Parts parts_;
@@ -95,7 +96,6 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   std::vector<const job::JobSpec*> submitted_;
   std::vector<AgentReport> reports_;
   std::vector<sched::Event> events_;
-  std::vector<sched::Event> kept_events_;  ///< noticed while a serial controller waited
   bool is_working_ = false;                ///< a serial controller has orders in hand
   std::optional<GpuId> stopping_;          ///< kSerialStops: whose jobs it waits for
   SimTime rested_at_;                      ///< end of its last work: ticks count from there
