@@ -4,17 +4,24 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
+LINT_SCOPE ?= all
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run test bench lint clang sanitize fuzz install clean help \
+.PHONY: build run study tour test bench lint clang determinism sanitize fuzz install clean help \
         build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j $(JOBS)
 
-run: build ## Build, then show a planning session on the bundled example node
+run: study ## Build, then simulate the MISO paper's testbed study (8 A100, 100 jobs, 20 seeds)
+
+study: build ## The same; the report is build/study/report.html
+	@rm -rf build/study
+	@$(BINARY) simulate --study examples/study.yaml --out build/study
+
+tour: build ## Build, then show a planning session on the bundled example node
 	@sh examples/session.sh $(BINARY)
 
 test: test-packages ## Build everything and run every test
@@ -27,24 +34,30 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
 	@sh tools/run_benchmarks.sh build/test/bench
 
-lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck
+lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped: no tests)
 	@cmake --preset clang --log-level=WARNING
-	@sh tools/lint.sh build/clang $(JOBS)
+	@sh tools/lint.sh build/clang $(JOBS) $(LINT_SCOPE)
 
 clang: lint-packages ## Build with clang 19 and run every test
 	@cmake --preset clang --log-level=WARNING
 	@cmake --build --preset clang -j $(JOBS)
 	@python3 tools/run_tests.py build/clang $(JOBS)
 
-sanitize: test-packages ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+determinism: test-packages ## Compare the digests of runs without optimisation with the committed ones
+	@cmake --preset debug --log-level=WARNING
+	@cmake --build --preset debug -j $(JOBS) --target septule
+	@python3 tools/console.py --binary build/debug/septule --fixtures tests/golden/fixtures \
+	  tests/golden/simulate_digest.console
+
+sanitize: lint-packages ## Build with clang 19, run the tests under ASan and UBSan
 	@cmake --preset asan-ubsan --log-level=WARNING
 	@cmake --build --preset asan-ubsan -j $(JOBS)
 	@python3 tools/run_tests.py build/asan-ubsan $(JOBS)
 
 fuzz: lint-packages ## Fuzz each parser for FUZZ_SECONDS (30) from the committed corpus
-	@cmake --preset fuzz --log-level=WARNING
-	@cmake --build --preset fuzz -j $(JOBS) --target septule_fuzzers
-	@bash tools/run_fuzzers.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+	@cmake --preset asan-ubsan --log-level=WARNING
+	@cmake --build --preset asan-ubsan -j $(JOBS) --target septule_fuzzers
+	@bash tools/run_fuzzers.sh build/asan-ubsan/fuzz $(FUZZ_SECONDS)
 
 install: build ## Install program, man pages and completions under $(DESTDIR)$(PREFIX)
 	@sh tools/install.sh $(BINARY) "$(DESTDIR)$(PREFIX)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run_clang_tidy.py BUILD_DIR JOBS: clang-tidy-19 over the sources of BUILD_DIR's compile commands.
+"""run_clang_tidy.py BUILD_DIR JOBS [all|shipped]: clang-tidy-19 over the sources of BUILD_DIR's
+compile commands; "shipped" = those of src/ and apps/ only.
 
 A file is passed over when it, every header of ours that it reaches, its command and .clang-tidy are
 as they were when it last passed (BUILD_DIR/tidy/ keeps a stamp per such state).
@@ -56,8 +57,9 @@ def check(source, build):
 
 
 def main(arguments):
-    if len(arguments) != 2:
-        print("usage: run_clang_tidy.py BUILD_DIR JOBS", file=sys.stderr)
+    scope = arguments[2] if len(arguments) == 3 else "all"
+    if len(arguments) not in (2, 3) or scope not in ("all", "shipped"):
+        print("usage: run_clang_tidy.py BUILD_DIR JOBS [all|shipped]", file=sys.stderr)
         return 2
     build, jobs = os.path.abspath(arguments[0]), int(arguments[1])
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,7 +70,8 @@ def main(arguments):
     commands = {}
     for entry in entries:
         path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
-        if not path.startswith(build + os.sep):
+        is_shipped = path.startswith((os.path.join(root, "src"), os.path.join(root, "apps")))
+        if not path.startswith(build + os.sep) and (is_shipped or scope == "all"):
             words = shlex.split(entry["command"])
             commands[path] = " ".join(w for w in words if not w.endswith(".o"))
     states = {path: state_of(path, command, root) for path, command in sorted(commands.items())}

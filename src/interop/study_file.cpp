@@ -77,7 +77,10 @@ class StudyFileReader {
     }
     SEPTULE_TRY(std::string text, value_text(member, path));
     if (const Status checked = check_option(*record, text); !checked) {
-      return reader_.error(member.value, path, checked.error().message);
+      const std::string_view message = checked.error().message;
+      const std::string flag = fmt::format("--{}: ", record->name);
+      return reader_.error(
+          member.value, path, message.starts_with(flag) ? message.substr(flag.size()) : message);
     }
     entries_.push_back({member.name, std::move(text), member.line});
     return {};

@@ -174,11 +174,14 @@ void TraceBuilder::add(TraceRow row) {
     note(Kind::kUnordered, job.line, job_text(job, ""));
   }
   submit_max_ = std::max(submit_max_.value_or(*row.submit), *row.submit);
-  kept_.push_back({*row.submit, std::move(job)});
+  kept_.push_back({*row.submit, kept_.size(), std::move(job)});
 }
 
 TraceImport TraceBuilder::finish() {
-  std::ranges::stable_sort(kept_, {}, &Kept::submit);
+  // By place where submissions are equal, so the order is the source's.
+  std::ranges::sort(kept_, [](const Kept& a, const Kept& b) {
+    return std::pair(a.submit, a.place) < std::pair(b.submit, b.place);
+  });
   TraceImport result;
   result.trace.name = name_;
   result.trace.jobs.reserve(kept_.size());

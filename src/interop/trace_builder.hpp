@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -46,6 +48,7 @@ class TraceBuilder {
  private:
   struct Kept {
     Duration submit;
+    std::size_t place = 0;  // among those kept, in the order of the source
     TraceJob job;
   };
 

@@ -74,6 +74,11 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .knowledge = predict::Knowledge::kPerSignature,
      .has_error = true,
      .make = make_septule},
+    {.name = "septule-fair",
+     .summary = "septule that shares proportionally, more for jobs slowed down most",
+     .knowledge = predict::Knowledge::kPerSignature,
+     .has_error = true,
+     .make = make_septule_fair},
 });
 
 }  // namespace

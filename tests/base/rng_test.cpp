@@ -174,7 +174,8 @@ TEST(RngShuffle_ThreeItems, GivesEachPermutationEquallyOften) {
   for (int i = 0; i < 6000; ++i) {
     std::array<int, 3> items{0, 1, 2};
     rng.shuffle(std::span<int>(items));
-    ++counts.at(static_cast<std::size_t>(items[0] * 9 + items[1] * 3 + items[2]));
+    const int code = items[0] * 9 + items[1] * 3 + items[2];
+    ++counts.at(static_cast<std::size_t>(code));
   }
   int seen = 0;
   for (const int count : counts) {

@@ -1,42 +1,69 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "base/index_set.hpp"
-#include "base/units.hpp"
-#include "optimize/placed_assignment.hpp"
 #include "sched/admission.hpp"
-#include "sched/admission_index.hpp"
+#include "sched/policies/due_window.hpp"
 #include "sched/policies/gang_book.hpp"
-#include "sched/policies/goal_drafts.hpp"
+#include "sched/policies/septule_goals.hpp"
+#include "sched/policies/septule_recheck.hpp"
+#include "sched/policies/septule_relief.hpp"
+#include "sched/policies/septule_values.hpp"
 #include "sched/policy.hpp"
 #include "sched/policy_registry.hpp"
 
 namespace septule::sched {
 
-/// Septule's own policy. (Comment completed when the method is settled.)
+/// Septule's own policy: beyond MISO, it prices moves, leaves untouched jobs alone, remembers what
+/// it measured, and evens out its GPUs.
+///
+/// Assumptions: a re-cut disturbs only jobs whose instance changes (RestartRule::kMovedOnly);
+/// speeds depend on the profile only, and jobs in different instances do not slow each other down;
+/// the predictor remembers signatures, so that few jobs are unknown; longer-running jobs have
+/// longer to go (septule_values.hpp says what follows from it).
+///
+/// Steps of decide():
+///  1. Events are noted per GPU (septule_goals.hpp: who can take what). A speed that changed beyond
+///     the threshold makes the predictor forget the job.
+///  2. A GPU whose characterisation run is over gets the best places for its jobs.
+///  3. Queue: the first DueWindow::kLength due jobs in the queue's order; one that finds no place
+///  is
+///     passed over, within the bound of due_window.hpp. A known job is tried on up to
+///     candidates_max GPUs that admission lets it on, the least crowded first; each gets the
+///     exactly best places for its jobs and the new one (placed_assignment.hpp, moves priced), and
+///     the GPU gains the job on which the sum of values grows most. An unknown job goes to an empty
+///     GPU and is characterised there under MPS in the whole instance; else to a run that begins in
+///     this very decision, and else to the GPU where least value is disturbed, always only where
+///     the memory of all jobs fits together. A gang waits for so many empty GPUs.
+///  4. GPUs on which something ended or changed: a re-characterisation if it pays
+///     (septule_recheck.hpp); if nobody waits, jobs are pulled off the most crowded GPUs
+///     (septule_relief.hpp); and the best places again, moves priced.
+/// A GPU can change in phases kSettled and kStarting. What is due earlier is remembered until an
+/// event of that GPU. A job unknown after its run (nothing was seen) is taken to have an assumed
+/// curve, and no run is begun for it again.
+///
+/// Ties: jobs in the order of the queue; least crowded GPU, then lowest number; places as
+/// placed_assignment.hpp has them.
+/// Cost: per event O(log GPUs) for the books; per arrival candidates_max assignments; per departure
+/// at most SeptuleRelief::kRoundsMax x donors_max x 14: none of it grows with the cluster.
+/// Allocates only while lists grow, and for gangs.
+/// Sources: MISO (SoCC'22) for admission, characterisation and per-GPU optimisation; weights by
+/// age: least attained service (Tiresias, NSDI'19); proportional fairness: Kelly (1997); the rest
+/// is our own, tuned as SeptuleTuning says.
 class SeptulePolicy final : public Policy {
  public:
-  struct Tuning {
-    double age_scale_s = 600;  ///< a0 of the weight 1 / (age + a0)^power
-    double age_power = 0.5;
-    double move_factor = 1.5;
-    std::size_t candidates_max = 8;
-    double horizon_min_s = 60;
-    double horizon_max_s = 1200;
-    std::size_t donors_max = 2;
-    double pull_margin = 0.0;
-    int unknown = 0;
+  struct Options {
+    std::string_view name;  ///< static lifetime
+    SeptuleAim aim = SeptuleAim::kSpeed;
+    SeptuleTuning tuning = {};
   };
-  SeptulePolicy(const PolicySetup& setup, const Tuning& tuning);
+  SeptulePolicy(const Options& options, const PolicySetup& setup);
 
-  std::string_view name() const override { return "septule"; }
+  std::string_view name() const override { return name_; }
   void decide(const ClusterView& view,
               std::span<const Event> events,
               const PolicyContext& context,
@@ -44,72 +71,43 @@ class SeptulePolicy final : public Policy {
 
  private:
   struct GpuState {
-    std::uint64_t seen_at = 0;
-    bool is_dirty = false;
-    bool is_characterised = false;
-    bool is_troubled = false;
-    bool is_moving = false;  // the goal in hand moves running jobs
-    SimTime goal_at;
-    SimTime changed_at;
+    bool is_dirty = false;          // to be optimised again
+    bool is_characterised = false;  // its run ended: places are due
   };
-  struct JobAge {
-    double attained_s = 0;  // useful seconds so far, as believed
-    double rate = 0;        // believed speed since `since`
-    SimTime since;
+  struct DueJob {
+    std::size_t index = 0;  // in due_
+    int rank = 0;           // of the smallest profile; a gang's is beyond all
   };
-  struct Call;
-
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
-  JobAge& age(job::JobId job) { return ages_[static_cast<std::size_t>(job.value())]; }
-  static bool can_change(const GpuView& gpu) {
-    return gpu.phase == GpuPhase::kSettled || gpu.phase == GpuPhase::kStarting;
-  }
-  void note(Call& call, const Event& event);
-  void touch(GpuId gpu);
-  void refresh(Call& call, GpuId gpu);
-  void place_queue(Call& call);
-  bool place(Call& call, job::JobId job);
-  bool place_gang(Call& call, const job::JobSpec& spec);
-  void characterise(Call& call, GpuId gpu, job::JobId job);
-  void optimise_again(Call& call, GpuId gpu);
-  void pull_jobs(Call& call, GpuId gpu);
-  void apply(Call& call, GpuId gpu, const optimize::PlacedAnswer& answer, std::string_view reason);
-  void add_job(Call& call, const GpuGoal* goal, job::JobId job);
-  void fill_problem(Call& call, const GpuGoal& goal);
-  double value_now(const Call& call, const GpuGoal& goal);
-  double weight(const Call& call, job::JobId job);
-  const predict::SpeedRow& row(const Call& call, job::JobId job);
-  double attained(const Call& call, job::JobId job);
-  void set_rate(const Call& call, job::JobId job, double rate);
-  int smallest_rank(const Call& call, job::JobId job) const;
-  bool is_all_known(const Call& call, const GpuGoal& goal) const;
-  double loss_over_horizon() const;
+  void mark(GpuId gpu);
+  void note(const SeptuleCall& call, const Event& event);
+  void note_speed(const SeptuleCall& call, const JobSpeedChanged& event);
+  void place_queue(const SeptuleCall& call);
+  void order_due(const SeptuleCall& call, std::size_t from, std::size_t to);
+  bool place(const SeptuleCall& call, job::JobId job);
+  bool place_known(const SeptuleCall& call, job::JobId job);
+  bool place_unknown(const SeptuleCall& call, job::JobId job);
+  bool join_run(const SeptuleCall& call, job::JobId job);
+  bool place_gang(const SeptuleCall& call, const job::JobSpec& spec);
 
-  Tuning tuning_;
-  const gpu::Geometry* geometry_;
-  CharacterisationPlan characterisation_;
+  std::string_view name_;
   double threshold_;
   AdmissionTable admission_;
-  AdmissionIndex index_;
-  optimize::PlacedAssigner assigner_;
-  gpu::PlacedProfile whole_;
-  std::vector<GpuState> gpus_;
-  std::vector<JobAge> ages_;
-  std::vector<IndexSet> by_count_;  // GPUs that can change, by number of jobs
-  std::vector<int> count_of_;
+  SeptuleValues values_;
+  SeptuleGoals goals_;
+  SeptuleRelief relief_;
+  SeptuleRecheck recheck_;
+  DueWindow due_;
   GangBook gangs_;
-  GoalDrafts drafts_;
-  std::uint64_t call_count_ = 0;
-  double loss_s_ = 15;      // what a moved job loses, learned
-  double horizon_s_ = 240;  // how long a cut lasts, learned
-  predict::SpeedRow assumed_;
-  std::vector<GpuId> touched_;
-  std::vector<GpuId> candidates_;
-  std::vector<job::JobId> due_;
-  optimize::PlacedProblem problem_;
-  std::vector<job::JobId> problem_jobs_;
+  std::vector<DueJob> ordered_;
+  std::vector<GpuState> gpus_;
+  std::vector<GpuId> open_runs_;  // characterisations that begin in this decision
+  std::vector<GpuId> found_;
+  SeptuleProblem posed_;
+  SeptuleProblem best_posed_;
 };
 
 std::unique_ptr<Policy> make_septule(const PolicySetup& setup);
+std::unique_ptr<Policy> make_septule_fair(const PolicySetup& setup);
 
 }  // namespace septule::sched
