@@ -149,6 +149,9 @@ void Agent::begin_cut(GpuId id) {
   Gpu& gpu = at(id);
   gpu.stage = Stage::kCutting;
   gpu.was_characterising = false;
+  if (waits_.stops == AgentWaits::Stops::kReported) {
+    send(id, AgentReport::Kind::kStopped);
+  }
   const Refused refused = cut(id);
   const Duration latency = parts_.device.take_latency(local(id));
   if (!refused.is_ok()) {
