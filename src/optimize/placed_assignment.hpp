@@ -13,7 +13,7 @@
 namespace septule::optimize {
 
 /// Which instance each of up to seven jobs should get on one GPU, where moving a job costs
-/// something: the question of a scheduler that lets untouched jobs run on.
+/// something: the question of a scheduler that lets untouched jobs run on. A plain value.
 struct PlacedProblem {
   struct Job {
     std::array<double, gpu::LayoutBuilder::kProfilesMax> value{};  ///< by profile; 0 = does not fit
@@ -24,6 +24,7 @@ struct PlacedProblem {
   InlineVector<Job, kAssignedJobsMax> jobs;
 };
 
+/// The best places. A plain value; without jobs it is feasible and worth nothing.
 struct PlacedAnswer {
   bool is_feasible = false;
   double value = 0;  ///< sum of values less the cost of moves
@@ -37,8 +38,8 @@ struct PlacedAnswer {
 /// is enough to look at maximal layouts and to create only what is used.
 /// Steps: for each maximal layout an upper bound (each job in its best instance); if it beats the
 /// best so far, a dynamic program over sets of jobs, one instance after the other.
-/// Ties (values within 1e-12): the layout that comes first in canonical order, then the assignment
-/// whose earlier instances hold jobs of lower index... the first found.
+/// Ties (values within 1e-12): the maximal layout that comes first in canonical order; in it an
+/// instance stays idle rather than take a job, and takes the job of the lowest index.
 /// Cost: maximal layouts (19 on A100) x 2^jobs x instances in the worst case; no allocation.
 /// Immutable after construction; solve() may be called from any thread.
 class PlacedAssigner {

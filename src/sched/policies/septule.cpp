@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <variant>
 
 #include "base/check.hpp"
@@ -120,24 +121,31 @@ void SeptulePolicy::note_speed(const SeptuleCall& call, const JobSpeedChanged& e
 void SeptulePolicy::place_queue(const SeptuleCall& call) {
   // Within a decision room only shrinks: where a rank found none, a larger one finds none either.
   int rank_failed = admission_.rank_count();
-  for (std::size_t i = 0; i < due_.size() && due_.may_place(i); ++i) {
-    const job::JobSpec& spec = *call.view.job(due_.job(i)).spec;
-    if (spec.gpus > 1) {
-      if (place_gang(call, spec)) {
-        due_.placed(i);
+  for (std::size_t from = 0; from < due_.size(); from += values_.tuning().lookahead) {
+    order_due(call, from, std::min(from + values_.tuning().lookahead, due_.size()));
+    for (const DueJob& due : ordered_) {
+      if (!due_.may_place(due.index)) {
+        continue;
       }
-      continue;
-    }
-    const int rank = values_.smallest_rank(call, spec.id);
-    if (rank >= rank_failed) {
-      continue;
-    }
-    if (place(call, spec.id)) {
-      due_.placed(i);
-    } else {
-      rank_failed = rank;
+      const job::JobSpec& spec = *call.view.job(due_.job(due.index)).spec;
+      if (spec.gpus > 1 ? place_gang(call, spec) : due.rank < rank_failed && place(call, spec.id)) {
+        due_.placed(due.index);
+      } else if (spec.gpus == 1 && found_.empty()) {
+        rank_failed = std::min(rank_failed, due.rank);
+      }
     }
   }
+}
+
+void SeptulePolicy::order_due(const SeptuleCall& call, std::size_t from, std::size_t to) {
+  ordered_.clear();
+  for (std::size_t i = from; i < to; ++i) {
+    const job::JobSpec& spec = *call.view.job(due_.job(i)).spec;
+    // A gang needs more than any other job: whole empty GPUs.
+    const int rank = spec.gpus > 1 ? admission_.rank_count() : values_.smallest_rank(call, spec.id);
+    ordered_.push_back({.index = i, .rank = rank});
+  }
+  std::ranges::stable_sort(ordered_, std::ranges::greater(), &DueJob::rank);
 }
 
 bool SeptulePolicy::place(const SeptuleCall& call, job::JobId job) {

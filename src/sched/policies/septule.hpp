@@ -74,11 +74,16 @@ class SeptulePolicy final : public Policy {
     bool is_dirty = false;          // to be optimised again
     bool is_characterised = false;  // its run ended: places are due
   };
+  struct DueJob {
+    std::size_t index = 0;  // in due_
+    int rank = 0;           // of the smallest profile; a gang's is beyond all
+  };
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
   void mark(GpuId gpu);
   void note(const SeptuleCall& call, const Event& event);
   void note_speed(const SeptuleCall& call, const JobSpeedChanged& event);
   void place_queue(const SeptuleCall& call);
+  void order_due(const SeptuleCall& call, std::size_t from, std::size_t to);
   bool place(const SeptuleCall& call, job::JobId job);
   bool place_known(const SeptuleCall& call, job::JobId job);
   bool place_unknown(const SeptuleCall& call, job::JobId job);
@@ -94,6 +99,7 @@ class SeptulePolicy final : public Policy {
   SeptuleRecheck recheck_;
   DueWindow due_;
   GangBook gangs_;
+  std::vector<DueJob> ordered_;
   std::vector<GpuState> gpus_;
   std::vector<GpuId> open_runs_;  // characterisations that begin in this decision
   std::vector<GpuId> found_;

@@ -11,6 +11,7 @@ namespace {
 
 /// Keeps log(speed) above zero for all speeds from e^-30 (1e-13) on.
 constexpr double kLogOffset = 30;
+/// Of a place in which a job fits but is believed to stand still: better than none.
 constexpr double kLeastUtility = 1e-9;
 
 std::size_t at(job::JobId job) {
@@ -98,10 +99,10 @@ double SeptuleValues::weight(const SeptuleCall& call, job::JobId job) const {
 
 double SeptuleValues::utility(double speed) const {
   if (!(speed > 0)) {
-    return 0;
+    return kLeastUtility;
   }
-  return aim_ == SeptuleAim::kSpeed ? speed
-                                    : std::max(kLeastUtility, kLogOffset + portable_log(speed));
+  return std::max(kLeastUtility,
+                  aim_ == SeptuleAim::kSpeed ? speed : kLogOffset + portable_log(speed));
 }
 
 double SeptuleValues::value_at(const SeptuleCall& call, const GpuGoal& goal, job::JobId job) const {

@@ -26,7 +26,7 @@ struct SeptuleTuning {
   double age_scale_s = 600;
   /// Seconds added to both parts of a job's slowdown so far, so that a job that just came does not
   /// count as endlessly slowed down (SeptuleAim::kFairness).
-  double slowdown_scale_s = 600;
+  double slowdown_scale_s = 60;
   /// A move must gain so many times what it is expected to cost: gains are beliefs, costs certain.
   double move_factor = 1.5;
   /// The same for a move to another GPU, on top: more goes wrong there, and two GPUs change.
@@ -37,6 +37,9 @@ struct SeptuleTuning {
   double horizon_max_s = 1200;
   /// Share of an observation in what is learned of losses and horizons: about the last 20 count.
   double blend = 0.05;
+  /// Due jobs looked at together: those with the largest smallest profile, which have the fewest
+  /// places, are placed first. (Anything from 1 to 64 gives the same figures within 0.3 %.)
+  std::size_t lookahead = 8;
   /// GPUs tried for an arriving job, the least crowded first.
   std::size_t candidates_max = 8;
   /// The most crowded GPUs that are asked for a job when one has room.
@@ -94,12 +97,12 @@ class SeptuleValues {
 
   /// Believed or assumed speeds.
   predict::SpeedRow row(const SeptuleCall& call, job::JobId job) const;
-  /// Speeds in proportion to (slices / all)^(1 - flatness) from the smallest profile on.
+  /// Speeds from the smallest profile on: 1, sqrt(compute slices / all), compute slices / all.
   enum class Shape { kFlat, kRoot, kLinear };
   predict::SpeedRow assumed_row(const SeptuleCall& call, job::JobId job, Shape shape) const;
 
   double weight(const SeptuleCall& call, job::JobId job) const;
-  /// Positive for every speed > 0; 0 for 0.
+  /// Always positive, also for a speed of 0 or none: a job is never without a place for it.
   double utility(double speed) const;
   /// Of a running job at this place; 0 unless the goal runs it in an instance.
   double value_at(const SeptuleCall& call, const GpuGoal& goal, job::JobId job) const;
