@@ -14,6 +14,7 @@
 // clang-format on
 
 #include "interop/limits.hpp"
+#include "interop/trace_findings.hpp"
 #include "interop/trace_formats.hpp"
 #include "interop/trace_workload.hpp"
 
@@ -245,6 +246,55 @@ TEST(WorkloadFromTrace, HandMadePhases_AreCheckedAgain) {
   EXPECT_THAT(messages_of(made->findings).at(Kind::kBadPhases), HasSubstr("\"mynet:8\""));
   EXPECT_FALSE(
       workload_from_trace(import.trace, {.strictness = TraceStrictness::kStrict}).has_value());
+}
+
+job::PerfSignature own_signature(std::string name) {
+  job::PerfSignature signature;
+  signature.name = std::move(name);
+  signature.memory = Bytes::mebibytes(1000);
+  signature.synthetic = job::SyntheticResponse{.saturation = 0.5, .bound = job::Bound::kMemory};
+  return signature;
+}
+
+TEST(WorkloadFromTrace, OwnSignatures_StandBesideTheBuiltInOnes) {
+  // Aim: app and phases find them whatever the letter case, and one of a built-in name replaces it.
+  const std::vector<job::PerfSignature> own = {own_signature("MyNet:8"), own_signature("gnn:64")};
+  const auto import =
+      import_trace({fmt::format("{}a,0,5,1,mynet:8,,0.5=gnn:64\n"
+                                "b,0,5,1,bert:2,,0.5=MYNET:8\n",
+                                kHeading),
+                    "t.csv"},
+                   {.format = TraceFormat::kSeptule, .signatures = signature_names(own)});
+  ASSERT_TRUE(import) << import.error().message;
+  EXPECT_TRUE(messages_of(import->findings).empty());
+  const auto made = workload_from_trace(import->trace, {.signatures = own});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made->findings.empty());
+  EXPECT_EQ(made->jobs_measured, 2);
+  const auto& signatures = made->workload.signatures;
+  const auto& jobs = made->workload.jobs;
+  ASSERT_EQ(signatures.size(), 3U);
+  EXPECT_EQ(signatures[0].name, "MyNet:8");
+  EXPECT_EQ(signatures[1].name, "gnn:64");
+  EXPECT_TRUE(signatures[1].synthetic.has_value());
+  EXPECT_EQ(signatures[2].name, "bert:2");
+  EXPECT_EQ(jobs[1].phases.at(0).signature, jobs[0].signature);
+  // Written and read again they are the same.
+  const std::string text = trace_csv(trace_of_workload(made->workload));
+  const auto back = import_trace({text, "t.csv"}, {.signatures = signature_names(own)});
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(messages_of(back->findings).empty());
+  EXPECT_EQ(trace_csv(back->trace), text);
+}
+
+TEST(WorkloadFromTrace, OwnSignaturesOfOneName_AreRefused) {
+  // Aim: a trace could not tell them apart; the message names both.
+  const TraceImport import = read("a,0,5,1,,,\n");
+  const auto made = workload_from_trace(
+      import.trace, {.signatures = {own_signature("x:1"), own_signature("X|bs1")}});
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(made.error().message, HasSubstr("\"x:1\" and \"X|bs1\""));
 }
 
 TEST(WorkloadFromTrace, GeneratedPhasesAndPriorities_ComeBackAsTheyWere) {
