@@ -110,6 +110,9 @@ void Agent::begin_stop(GpuId id) {
       leaving_.push_back(running.job);
     }
   }
+  if (gpu.was_characterising && leaving_.size() < gpu.running.size()) {
+    runner_->end_characterisation(id);
+  }
   gpu.stage = Stage::kStopping;
   ++gpu.token;
   if (leaving_.empty()) {
@@ -146,6 +149,9 @@ void Agent::begin_cut(GpuId id) {
   Gpu& gpu = at(id);
   gpu.stage = Stage::kCutting;
   gpu.was_characterising = false;
+  if (waits_.stops == AgentWaits::Stops::kReported) {
+    send(id, AgentReport::Kind::kStopped);
+  }
   const Refused refused = cut(id);
   const Duration latency = parts_.device.take_latency(local(id));
   if (!refused.is_ok()) {
