@@ -8,14 +8,20 @@ LINT_SCOPE ?= all
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run test bench lint clang determinism sanitize fuzz install clean help \
+.PHONY: build run study tour test bench lint clang determinism sanitize fuzz install clean help \
         build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j $(JOBS)
 
-run: build ## Build, then show a planning session on the bundled example node
+run: study ## Build, then simulate the MISO paper's testbed study (8 A100, 100 jobs, 20 seeds)
+
+study: build ## The same; the report is build/study/report.html
+	@rm -rf build/study
+	@$(BINARY) simulate --study examples/study.yaml --out build/study
+
+tour: build ## Build, then show a planning session on the bundled example node
 	@sh examples/session.sh $(BINARY)
 
 test: test-packages ## Build everything and run every test

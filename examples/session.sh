@@ -1,5 +1,5 @@
 #!/bin/sh
-# A planning session on the bundled example node: what `make run` shows. Each command is printed
+# A planning session on the bundled example node: what `make tour` shows. Each command is printed
 # before it runs. Usage: sh examples/session.sh [PATH OF septule]
 set -eu
 

@@ -1,5 +1,7 @@
 #include "septule/study_document.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
@@ -34,7 +36,18 @@ std::string row_name(const sim::Study& study, const Row& row) {
     const auto cluster = static_cast<std::size_t>(study.cluster_of(row.group));
     name += " on " + study.spec().clusters[cluster].name();
   }
+  if (study.spec().gaps.size() > 1) {
+    name += fmt::format(", gap {} s", study.gap_of(row.group).to_seconds());
+  }
   return name;
+}
+
+std::vector<report::ReportGpu> report_gpus(const sim::StudyCluster& cluster) {
+  std::vector<report::ReportGpu> gpus;
+  for (int gpu = 0; gpu < cluster.gpu_count; ++gpu) {
+    gpus.push_back({fmt::format("GPU {}", gpu), cluster.geometry->memory_slices()});
+  }
+  return gpus;
 }
 
 report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row) {
@@ -49,6 +62,9 @@ report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row
     }
   }
   policy.representative = finished.representatives[row.first_trial];
+  policy.gpus =
+      report_gpus(finished.study->spec()
+                      .clusters[static_cast<std::size_t>(finished.study->cluster_of(row.group))]);
   return policy;
 }
 
@@ -58,15 +74,6 @@ std::string clusters_text(const sim::StudySpec& spec) {
     text += (text.empty() ? "" : ", ") + cluster.name();
   }
   return text;
-}
-
-std::vector<report::ReportGpu> report_gpus(const sim::StudySpec& spec) {
-  std::vector<report::ReportGpu> gpus;
-  const sim::StudyCluster& cluster = spec.clusters.front();
-  for (int gpu = 0; gpu < cluster.gpu_count; ++gpu) {
-    gpus.push_back({fmt::format("GPU {}", gpu), cluster.geometry->memory_slices()});
-  }
-  return gpus;
 }
 
 Json interval_document(const std::optional<job::Interval>& interval) {
@@ -121,44 +128,33 @@ Json policy_document(const FinishedStudy& finished, const Row& row, const Row& b
 }
 
 /// The first policy of the first cluster at the same gap.
-const Row& base_of(const sim::Study& study, const std::vector<Row>& rows, const Row& row) {
+std::size_t base_of(const sim::Study& study, const std::vector<Row>& rows, const Row& row) {
   const auto gaps = static_cast<int>(study.spec().gaps.size());
-  for (const Row& candidate : rows) {
-    if (candidate.group % gaps == row.group % gaps) {
-      return candidate;
-    }
-  }
-  return row;
+  const auto found = std::ranges::find_if(
+      rows, [&](const Row& candidate) { return candidate.group % gaps == row.group % gaps; });
+  return static_cast<std::size_t>(found - rows.begin());
 }
 
 }  // namespace
 
-std::vector<report::StudyReport> study_reports(const FinishedStudy& finished) {
+report::StudyReport study_report(const FinishedStudy& finished) {
   const sim::Study& study = *finished.study;
-  const sim::StudySpec& spec = study.spec();
-  std::vector<report::StudyReport> reports;
   const std::vector<Row> rows = rows_of(study);
-  const auto gaps = static_cast<int>(spec.gaps.size());
-  for (int gap = 0; gap < gaps; ++gap) {
-    report::StudyReport& report = reports.emplace_back();
-    report.title = "Septule study";
-    report.cluster = clusters_text(spec);
-    sim::StudySpec one = spec;
-    one.gaps = {spec.gaps[static_cast<std::size_t>(gap)]};
-    report.trace = trace_text(*finished.jobs, one);
-    report.command = finished.settings->command();
-    report.version = version();
-    report.gpus = report_gpus(spec);
-    for (const auto& [name, text] : finished.settings->all()) {
-      report.options.push_back({name, text.empty() ? "not given" : text});
-    }
-    for (const Row& row : rows) {
-      if (row.group % gaps == gap) {
-        report.policies.push_back(policy_report(finished, row));
-      }
-    }
+  report::StudyReport report;
+  report.cluster = clusters_text(study.spec());
+  report.trace = trace_text(*finished.jobs, study.spec());
+  report.title = "Septule study: " + report.trace;
+  report.command = finished.settings->command();
+  report.version = version();
+  report.gpus = report_gpus(study.spec().clusters.front());
+  for (const auto& [name, text] : finished.settings->all()) {
+    report.options.push_back({name, text.empty() ? "not given" : text});
   }
-  return reports;
+  for (const Row& row : rows) {
+    report.policies.push_back(policy_report(finished, row));
+    report.policies.back().base = base_of(study, rows, row);
+  }
+  return report;
 }
 
 Json study_document(const FinishedStudy& finished) {
@@ -189,7 +185,7 @@ Json study_document(const FinishedStudy& finished) {
   document["policies"] = Json::array();
   const std::vector<Row> rows = rows_of(study);
   for (const Row& row : rows) {
-    document["policies"].push_back(policy_document(finished, row, base_of(study, rows, row)));
+    document["policies"].push_back(policy_document(finished, row, rows[base_of(study, rows, row)]));
   }
   Digest digest;
   for (const sim::TrialResult& result : finished.results) {

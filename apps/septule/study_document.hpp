@@ -23,9 +23,10 @@ struct FinishedStudy {
   std::vector<std::optional<report::RepresentativeRun>> representatives;  ///< by trial
 };
 
-/// The studies as the report layer has them: one for each arrival gap, so that policies are
-/// compared under equal arrivals; the clusters of a study side by side.
-std::vector<report::StudyReport> study_reports(const FinishedStudy& finished);
+/// The study as the report layer has it. With several clusters or gaps a policy occurs once for
+/// each, and is compared with the first policy of the first cluster at the same gap: arrivals are
+/// equal there.
+report::StudyReport study_report(const FinishedStudy& finished);
 
 /// {"schema": "septule-study/1", ...}, docs/formats.md.
 nlohmann::ordered_json study_document(const FinishedStudy& finished);

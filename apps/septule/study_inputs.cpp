@@ -79,7 +79,7 @@ Status set_arrivals(const StudySettings& settings, const StudyJobs& jobs, sim::S
   if (is_trace && !jobs.has_submit_times) {
     return settings.located("arrivals",
                             Error{ErrorCode::kInvalidInput,
-                                  fmt::format("trace: {} is a list of jobs without submit times; "
+                                  fmt::format("{} is a list of jobs without submit times; "
                                               "expected poisson, near-periodic, bursty or artifact",
                                               jobs.source_name)});
   }
@@ -227,7 +227,15 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
   SEPTULE_TRY(interop::TraceWorkload made,
               interop::workload_from_trace(import.trace, workload_options(settings)));
   jobs.jobs_in_trace = made.jobs_in_trace;
-  jobs.findings.insert(jobs.findings.end(), made.findings.begin(), made.findings.end());
+  for (interop::TraceFinding& finding : made.findings) {
+    // What the import has said of the same rows is not said again.
+    const bool is_said = std::ranges::any_of(jobs.findings, [&](const auto& said) {
+      return said.kind == finding.kind && said.count == finding.count;
+    });
+    if (!is_said) {
+      jobs.findings.push_back(std::move(finding));
+    }
+  }
   jobs.workload = std::move(made.workload);
   say_findings(jobs.source_name, jobs.findings);
   return jobs;

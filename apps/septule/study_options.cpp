@@ -293,7 +293,10 @@ Error StudySettings::located(std::string_view name, const Error& fault) const {
   const auto found = values_.find(name);
   const std::string place =
       found == values_.end() ? fmt::format("--{}", name) : found->second.place;
-  return Error{fault.code, fmt::format("{}: {}", place, fault.message)};
+  // A bad value on the command line is a fault of the command line.
+  const bool is_usage = place.starts_with("--") && fault.code == ErrorCode::kInvalidInput;
+  return Error{is_usage ? ErrorCode::kUsage : fault.code,
+               fmt::format("{}: {}", place, fault.message)};
 }
 
 std::string StudySettings::command() const {

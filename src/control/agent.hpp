@@ -16,6 +16,8 @@ namespace septule::control {
 struct AgentWaits {
   Duration after_checkpoint;  ///< before instances are touched, if anything was saved
   Duration after_mps;         ///< instead, after a characterisation run
+  /// Whether AgentReport::kStopped is sent: for controllers with Pace::kSerialStops.
+  enum class Stops { kSilent, kReported } stops = Stops::kSilent;
 };
 
 /// The node core: carries out orders for the GPUs of one node, one at a time per GPU, all GPUs

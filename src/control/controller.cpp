@@ -14,12 +14,14 @@ constexpr std::uint64_t kRetryTimerBase = 3;  // payload = base + GPU number
 constexpr Duration kRetryDelay = Duration::milliseconds(1000);
 constexpr int kRetryDoublingsMax = 6;
 
-SimTime next_multiple(SimTime now, Duration tick) {
+/// The first start + k * tick, k >= 0, that is not before `now`.
+SimTime next_tick(SimTime start, SimTime now, Duration tick) {
   const std::int64_t step = tick.to_nanoseconds();
   if (step == 0) {
     return now;
   }
-  return SimTime::nanoseconds((now.to_nanoseconds() + step - 1) / step * step);
+  const std::int64_t past = (now - start).to_nanoseconds();
+  return start + Duration::nanoseconds((past + step - 1) / step * step);
 }
 
 }  // namespace
@@ -44,31 +46,59 @@ void Controller::submit(const job::JobSpec& spec) {
 
 void Controller::report(const AgentReport& report) {
   reports_.push_back(report);
-  if (options_.pace == Options::Pace::kSerial && report.kind == AgentReport::Kind::kReady) {
+  if (is_working_ && (report.kind == AgentReport::Kind::kReady ||
+                      report.kind == AgentReport::Kind::kStopped ||
+                      report.kind == AgentReport::Kind::kTroubled)) {
     parts_.env.call_at(parts_.env.now(), port::TimerClass::kController, *this, kIssueTimer);
   }
   wake();
 }
 
-/// The serial controller waits for its re-cut only, not for the next tick, before it begins the
-/// next one.
+/// Whether a serial controller must let the order in hand get on before it gives another.
+bool Controller::is_waiting() const {
+  switch (options_.pace) {
+    case Options::Pace::kSerial:
+      return reconciler_.changing_count() > 0;
+    case Options::Pace::kSerialStops:
+      return stopping_.has_value();
+    case Options::Pace::kOverlapped:
+      break;
+  }
+  return false;
+}
+
+/// The serial controller waits for its order only, not for the next tick, before it gives the next
+/// or looks what else there is to do; it sleeps a tick when there is nothing.
 void Controller::go_on() {
-  events_.clear();
-  std::erase_if(reports_, [this](const AgentReport& report) {
-    if (report.kind != AgentReport::Kind::kReady) {
-      return false;
-    }
-    take(report);
-    return true;
-  });
-  kept_events_.insert(kept_events_.end(), events_.begin(), events_.end());
+  if (!is_working_) {
+    return;
+  }
+  take_reports();
+  if (is_waiting()) {
+    return;
+  }
   issue();
+  if (!is_waiting()) {
+    step();
+  }
+}
+
+void Controller::take_reports() {
+  for (const AgentReport& report : reports_) {
+    take(report);
+  }
+  reports_.clear();
 }
 
 /// Arms the next step. Armed once per instant: a later one is not pulled forward by itself.
 void Controller::wake() {
+  if (is_working_) {
+    return;  // go_on() sees to it
+  }
   const SimTime now = parts_.env.now();
-  const SimTime due = next_multiple(now, options_.tick);
+  const bool is_resting = now == rested_at_ && now > SimTime();
+  const SimTime due =
+      is_resting ? now + options_.tick : next_tick(rested_at_, now, options_.tick);
   if (due < wake_at_ || wake_at_ < now) {
     wake_at_ = due;
     parts_.env.call_at(due, port::TimerClass::kController, *this, kStepTimer);
@@ -94,7 +124,9 @@ void Controller::on_timer(std::uint64_t payload) {
     return;  // an earlier step has been armed since; or this instant is done
   }
   wake_at_ = SimTime::never();
-  step();
+  if (!is_working_) {
+    step();
+  }
 }
 
 bool Controller::fits(const job::JobSpec& spec) const {
@@ -103,23 +135,7 @@ bool Controller::fits(const job::JobSpec& spec) const {
 
 void Controller::step() {
   const SimTime now = parts_.env.now();
-  events_.clear();
-  for (const AgentReport& report : reports_) {
-    take(report);
-  }
-  reports_.clear();
-  if (options_.pace == Options::Pace::kSerial && reconciler_.changing_count() > 0) {
-    // The one thread waits for the re-cut in hand; what was submitted is noticed later.
-    for (const sched::Event& event : events_) {
-      kept_events_.push_back(event);
-    }
-    wake_later();
-    return;
-  }
-  if (!kept_events_.empty()) {
-    events_.insert(events_.begin(), kept_events_.begin(), kept_events_.end());
-    kept_events_.clear();
-  }
+  take_reports();
   for (const job::JobSpec* spec : submitted_) {
     parts_.predictor.submitted(*spec);
     parts_.view.submit(*spec, now);
@@ -140,14 +156,20 @@ void Controller::step() {
   }
   decide();
   carry_out();
-  issue();
+  events_.clear();
+  const bool was_working = is_working_;
+  if (!issue() && was_working) {
+    rest();
+  }
 }
 
-/// While a serial controller waits, it looks again at the next tick.
-void Controller::wake_later() {
-  const Duration tick = std::max(options_.tick, Duration::milliseconds(1));
-  wake_at_ = next_multiple(parts_.env.now() + Duration::nanoseconds(1), tick);
-  parts_.env.call_at(wake_at_, port::TimerClass::kController, *this, kStepTimer);
+/// A serial controller found nothing to do: it looks again one tick after its last work.
+void Controller::rest() {
+  is_working_ = false;
+  rested_at_ = parts_.env.now();
+  if (!reports_.empty() || !submitted_.empty() || is_woken_) {
+    wake();
+  }
 }
 
 void Controller::take(const AgentReport& report) {
@@ -157,6 +179,11 @@ void Controller::take(const AgentReport& report) {
     events_.push_back(event);
   };
   switch (report.kind) {
+    case AgentReport::Kind::kStopped:
+      if (stopping_ == report.gpu) {
+        stopping_.reset();
+      }
+      break;
     case AgentReport::Kind::kReady:
       if (reconciler_.ready(report.gpu, report.epoch)) {
         add(sched::GpuReady{report.gpu});
@@ -197,6 +224,9 @@ void Controller::take(const AgentReport& report) {
 /// Tries again later, unless the GPU is gone: then nothing that is ordered can help, and the others
 /// go on without it.
 void Controller::take_trouble(const AgentReport& report) {
+  if (stopping_ == report.gpu) {
+    stopping_.reset();
+  }
   if (report.code == port::DeviceCode::kGpuLost) {
     lost_gpus_.push_back(report.gpu);
     return;
@@ -270,13 +300,14 @@ void Controller::carry_out() {
   }
 }
 
-void Controller::issue() {
+/// Whether any order was given.
+bool Controller::issue() {
+  bool has_issued = false;
   const SimTime now = parts_.env.now();
-  const bool is_serial = options_.pace == Options::Pace::kSerial;
-  while (!is_serial || reconciler_.changing_count() == 0) {
+  while (!is_waiting()) {
     const std::optional<GpuOrder> order = reconciler_.next_order();
     if (!order) {
-      return;
+      break;
     }
     parts_.view.set_phase(order->gpu,
                           order->goal.purpose == sched::GoalPurpose::kCharacterise
@@ -286,8 +317,16 @@ void Controller::issue() {
     if (parts_.observer != nullptr) {
       parts_.observer->on_order(now, *order);
     }
+    if (options_.pace != Options::Pace::kOverlapped) {
+      is_working_ = true;
+    }
+    if (options_.pace == Options::Pace::kSerialStops) {
+      stopping_ = order->gpu;
+    }
+    has_issued = true;
     parts_.agents.send(*order);
   }
+  return has_issued;
 }
 
 }  // namespace septule::control

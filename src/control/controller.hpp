@@ -31,15 +31,19 @@ class ControlObserver {
 
 /// The controller core: batches the inputs of an instant, applies them to the view, asks the
 /// policy, has its decisions checked, and hands out orders. The same object in simulation and live;
-/// only its Env and links differ. It never waits for one GPU while another needs it (but for
-/// `serial`). One thread.
+/// only its Env and links differ. It never waits for one GPU while another needs it (but for the
+/// serial paces). One thread.
 class Controller final : public port::TimerTarget, public ControllerLink {
  public:
   struct Options {
-    /// Inputs are noticed at multiples of this only; zero = at once. The artifact's: 10 s.
+    /// Inputs are noticed at multiples of this only; zero = at once. The artifact's: 10 s. A serial
+    /// controller counts them from the end of its last work.
     Duration tick;
-    /// The artifact's controller: one re-cut at a time, and nothing is noticed meanwhile.
-    enum class Pace { kOverlapped, kSerial } pace = Pace::kOverlapped;
+    /// The artifact's controller: one change at a time, and nothing is noticed meanwhile.
+    /// kSerial waits until the GPU is cut; kSerialStops only until its jobs are saved and the
+    /// waits are over (AgentWaits::stops must be kReported), which is what the reference runs call
+    /// a reconfiguration that does not block.
+    enum class Pace { kOverlapped, kSerial, kSerialStops } pace = Pace::kOverlapped;
     /// Decisions are checked before anyone acts on them.
     enum class Checking { kOff, kOn } checking = Checking::kOn;
     sched::MemoryRule memory_rule = sched::MemoryRule::kChecked;
@@ -73,14 +77,16 @@ class Controller final : public port::TimerTarget, public ControllerLink {
 
  private:
   void wake();
-  void wake_later();
   void step();
+  bool is_waiting() const;
   void go_on();
+  void take_reports();
+  void rest();
   void take(const AgentReport& report);
   void take_trouble(const AgentReport& report);
   void decide();
   void carry_out();
-  void issue();
+  bool issue();
   bool fits(const job::JobSpec& spec) const;
 
   Parts parts_;
@@ -90,7 +96,9 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   std::vector<const job::JobSpec*> submitted_;
   std::vector<AgentReport> reports_;
   std::vector<sched::Event> events_;
-  std::vector<sched::Event> kept_events_;  ///< noticed while a serial controller waited
+  bool is_working_ = false;                ///< a serial controller has orders in hand
+  std::optional<GpuId> stopping_;          ///< kSerialStops: whose jobs it waits for
+  SimTime rested_at_;                      ///< end of its last work: ticks count from there
   sched::Decisions decisions_;
   std::vector<job::JobId> dropped_;
   SimTime wake_at_ = SimTime::never();

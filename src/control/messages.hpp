@@ -24,6 +24,7 @@ struct GpuOrder {
 /// What an agent saw and did, about one GPU. `epoch` = of the order in hand. A value.
 struct AgentReport {
   enum class Kind {
+    kStopped,        ///< nobody is left who must leave, waits are over; told only on request
     kReady,          ///< cut as ordered, jobs launched; jobs left out hold nothing any more
     kSettled,        ///< every job past its first step
     kCharacterised,  ///< `samples` hold what was seen

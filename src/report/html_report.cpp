@@ -137,8 +137,10 @@ std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlO
   timeline.gpus_max = options.timeline_gpus_max;
   const int policies = static_cast<int>(study.policies.size());
   timeline.pieces_max = std::clamp(options.timeline_pieces_max / policies, 1, kPiecesPerPolicyMax);
-  const TimelineDrawing drawing =
-      svg_timeline(*policy.representative, study.gpus, timeline, Embedding::kInline);
+  const TimelineDrawing drawing = svg_timeline(*policy.representative,
+                                               policy.gpus.empty() ? study.gpus : policy.gpus,
+                                               timeline,
+                                               Embedding::kInline);
   out += "<div class=\"frame wide\">\n" + drawing.svg + "</div>\n";
   if (!drawing.left_out.empty()) {
     out += fmt::format("<p class=\"note\">Not drawn: {}.</p>\n", xml_escaped(drawing.left_out));

@@ -100,16 +100,24 @@ std::string html_policy_table(const StudyReport& study) {
 
 std::string html_comparison_table(const StudyReport& study) {
   std::string rows =
-      fmt::format("<thead><tr><th>against {}</th>", xml_escaped(study.policies.front().name));
+      fmt::format("<thead><tr><th>{}</th>",
+                  has_one_base(study) ? "against " + xml_escaped(study.policies.front().name)
+                                      : std::string("compared"));
   for (const ShownFigure& figure : kCompared) {
     rows += fmt::format("<th>{}</th>", figure.title);
   }
   rows += "</tr></thead><tbody>\n";
-  for (std::size_t i = 1; i < study.policies.size(); ++i) {
+  for (std::size_t i = 0; i < study.policies.size(); ++i) {
     const PolicyReport& policy = study.policies[i];
-    rows += fmt::format("<tr><th>{}</th>", policy_name(policy, i));
+    if (policy.base == i) {
+      continue;
+    }
+    const std::string against = has_one_base(study)
+                                    ? std::string()
+                                    : " against " + xml_escaped(study.policies[policy.base].name);
+    rows += fmt::format("<tr><th>{}{}</th>", policy_name(policy, i), against);
     for (const ShownFigure& figure : kCompared) {
-      rows += change_cell(paired_ratio(policy, study.policies.front(), figure.member));
+      rows += change_cell(paired_ratio(policy, study.policies[policy.base], figure.member));
     }
     rows += "</tr>\n";
   }

@@ -76,6 +76,18 @@ std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
   return job::confidence_interval(ratios);
 }
 
+bool has_one_base(const StudyReport& study) {
+  return std::ranges::all_of(study.policies,
+                             [](const PolicyReport& policy) { return policy.base == 0; });
+}
+
+std::string comparison_name(const StudyReport& study, const PolicyReport& policy) {
+  SEPTULE_CHECK(policy.base < study.policies.size(), "a base is a policy of the study");
+  return has_one_base(study)
+             ? policy.name
+             : fmt::format("{} against {}", policy.name, study.policies[policy.base].name);
+}
+
 std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
   if (seeds.empty()) {
     return "no seed";

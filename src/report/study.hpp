@@ -29,6 +29,9 @@ struct PolicyReport {
   std::vector<job::RunFigures> runs;
   std::optional<RepresentativeRun> representative;
   std::vector<double> jct_s;  ///< of the finished jobs of all runs, any order: for the distribution
+  /// The policy it is compared with, as index; itself = it is compared with none.
+  std::size_t base = 0;
+  std::vector<ReportGpu> gpus;  ///< of its cluster; empty = those of the study
 };
 
 /// A setting of the study as it is to be shown.
@@ -38,8 +41,8 @@ struct NamedValue {
 };
 
 /// All that the tables, files and pictures of a study are made from. A plain value; any text in it
-/// may hold any bytes, the writers escape it. The first policy is the one that the others are
-/// compared with.
+/// may hold any bytes, the writers escape it. Each policy is compared with its base, the first one
+/// unless it says another (a study of several gaps has one base for each).
 struct StudyReport {
   std::string title;
   std::string cluster;  ///< "8 x A100-40GB"
@@ -68,6 +71,11 @@ std::optional<job::Interval> policy_interval(const PolicyReport& policy,
 std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
                                           const PolicyReport& base,
                                           double job::RunFigures::* figure);
+
+/// Whether all policies are compared with the first.
+bool has_one_base(const StudyReport& study);
+/// What the row of a comparison is called: the policy, and its base if there are several.
+std::string comparison_name(const StudyReport& study, const PolicyReport& policy);
 
 /// "seeds 1-20", "seeds 1, 4, 9", "seed 1"; "no seed" for none.
 std::string seeds_text(const std::vector<std::uint64_t>& seeds);

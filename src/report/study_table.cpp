@@ -55,20 +55,25 @@ std::string figures_table(const StudyReport& study) {
 }
 
 std::string comparison_table(const StudyReport& study) {
-  const PolicyReport& base = study.policies.front();
-  Table table({{"against " + safe_name(base.name)},
+  const std::string heading =
+      has_one_base(study) ? "against " + safe_name(study.policies.front().name) : "compared";
+  Table table({{heading},
                {"mean JCT", Align::kRight},
                {"95 % interval", Align::kRight},
                {"makespan", Align::kRight},
                {"95 % interval", Align::kRight},
                {"STP/GPU", Align::kRight},
                {"95 % interval", Align::kRight}});
-  for (std::size_t i = 1; i < study.policies.size(); ++i) {
-    std::vector<std::string> cells = {safe_name(study.policies[i].name)};
+  for (std::size_t i = 0; i < study.policies.size(); ++i) {
+    const PolicyReport& policy = study.policies[i];
+    if (policy.base == i) {
+      continue;
+    }
+    std::vector<std::string> cells = {safe_name(comparison_name(study, policy), 100)};
     for (const Figure figure : {&job::RunFigures::mean_jct_s,
                                 &job::RunFigures::makespan_s,
                                 &job::RunFigures::stp_per_gpu}) {
-      const auto ratio = paired_ratio(study.policies[i], base, figure);
+      const auto ratio = paired_ratio(policy, study.policies[policy.base], figure);
       cells.push_back(ratio.has_value() ? change_text(ratio->mean) : "N/A");
       cells.push_back(ratio.has_value() ? change_bounds_text(*ratio) : "N/A");
     }

@@ -21,12 +21,17 @@ enum class Setting {
   kArtifact,  ///< the public artifact's: mean slowdown, no re-cut while jobs wait, one MPS level
 };
 
+/// What a call of decide() may do: all that is due, or the next thing only. The controller of the
+/// artifact is one thread that acts before it looks again; it then asks until nothing is left.
+enum class Pass { kWhole, kOneByOne };
+
 /// What policies are made with. Plain value; pointers outlive the policy.
 struct PolicySetup {
   const gpu::Geometry* geometry = nullptr;
   int gpu_count = 0;
   int jobs_max = 0;  ///< ids are below
   Setting setting = Setting::kPaper;
+  Pass pass = Pass::kWhole;  ///< kOneByOne for serial controllers; looked at under kArtifact only
   /// What each GPU is worth; nothing = the setting's own (paper: sum, artifact: mean-slowdown).
   std::optional<plan::ObjectiveKind> objective;
   CharacterisationPlan

@@ -111,6 +111,9 @@ Status ClusterSim::build() {
   policy_setup.geometry = setup_.geometry;
   policy_setup.gpu_count = setup_.gpu_count;
   policy_setup.jobs_max = job_count();
+  if (setup_.controller.pace != control::Controller::Options::Pace::kOverlapped) {
+    policy_setup.pass = sched::Pass::kOneByOne;
+  }
   policy_ = setup_.policy->make(policy_setup);
   controller_ = std::make_unique<control::Controller>(
       control::Controller::Parts{env_, view_, *policy_, predictor_, *this, setup_.costs, this},

@@ -28,7 +28,8 @@ struct SimSetup {
   const job::Workload* workload = nullptr;
   const predict::SpeedBook* book = nullptr;  ///< of the workload's signatures on the geometry
   const sched::PolicyVariant* policy = nullptr;
-  sched::PolicySetup policy_setup;  ///< geometry and counts are filled in by the simulator
+  /// Geometry, counts and, for a serial controller, Pass::kOneByOne are filled in by the simulator.
+  sched::PolicySetup policy_setup;
   job::CostModel costs;
   predict::MpsModel mps;
   predict::TableError error;  ///< of the belief, for policies that have one

@@ -8,6 +8,7 @@
 
 #include "base/digest.hpp"
 #include "predict/table_predictor.hpp"
+#include "sim/checkers.hpp"
 #include "sim/study_layouts.hpp"
 
 namespace septule::sim {
@@ -262,9 +263,43 @@ const gpu::Layout& Study::layout_of(const Trial& trial) const {
   return layouts_[static_cast<std::size_t>(trial.group)][static_cast<std::size_t>(trial.policy)];
 }
 
-Result<TrialResult> Study::run_trial(const Trial& trial,
-                                     const SimObservers& observers,
-                                     job::RunRecord* run) const {
+Result<job::RunRecord> Study::run_watched(const SimSetup& setup, RunRecording* recording) const {
+  std::optional<RunChecker> checker;
+  SimObservers observers;
+  if (spec_.checks == RunChecks::kOn) {
+    checker.emplace(setup);
+    observers = checker->observers();
+  }
+  std::optional<RunRecorder> recorder;
+  if (recording != nullptr) {
+    RunRecorder::Options options;
+    options.story_of = recording->story_of;
+    options.next = observers;
+    recorder.emplace(*setup.geometry, *setup.workload, options);
+    observers = recorder->observers();
+  }
+  SEPTULE_TRY(job::RunRecord run, simulate(setup, observers));
+  if (checker) {
+    run.violations = checker->finish(run);
+    if (!run.violations.empty()) {
+      return Error{ErrorCode::kFailed,
+                   fmt::format("policy {}, seed {}, {}: the checkers found {} violations, the "
+                               "first being: {}",
+                               setup.policy->name,
+                               setup.seed,
+                               setup.cluster_name,
+                               run.violations.size(),
+                               run.violations.front())};
+    }
+  }
+  if (recorder) {
+    recorder->finish(run);
+    recording->story = recorder->story();
+  }
+  return run;
+}
+
+Result<TrialResult> Study::run_trial(const Trial& trial, RunRecording* recording) const {
   SEPTULE_TRY(const job::Workload workload, workload_of(trial));
   SimSetup setup = setup_of(trial.group, trial.seed, workload);
   setup.policy = spec_.policies[static_cast<std::size_t>(trial.policy)];
@@ -273,19 +308,21 @@ Result<TrialResult> Study::run_trial(const Trial& trial,
       setup.policy->name.starts_with("mps-only")) {
     setup.controller.memory_rule = sched::MemoryRule::kIgnored;
   }
-  SEPTULE_TRY(job::RunRecord record, simulate(setup, observers));
+  SEPTULE_TRY(job::RunRecord run, run_watched(setup, recording));
   TrialResult result;
-  result.figures = job::figures_of(record);
-  for (const job::JobOutcome& outcome : record.jobs) {
+  result.figures = job::figures_of(run);
+  for (const job::JobOutcome& outcome : run.jobs) {
     if (outcome.finish) {
       result.jct.push_back(*outcome.finish - outcome.submit);
     }
   }
-  result.digest = record.digest;
-  result.events = record.events;
-  result.violations = record.violations;
-  if (run != nullptr) {
-    *run = std::move(record);
+  result.digest = run.digest;
+  result.events = run.events;
+  if (recording != nullptr) {
+    recording->run = std::move(run);
+    for (const job::JobSpec& job : workload.jobs) {
+      recording->job_names.push_back(job.name);
+    }
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include "job/workload.hpp"
 #include "predict/speed_book.hpp"
 #include "sim/cluster_sim.hpp"
+#include "sim/recorder.hpp"
 
 namespace septule::sim {
 
@@ -60,7 +61,14 @@ struct TrialResult {
   std::vector<Duration> jct;  ///< of the finished jobs, by id
   std::uint64_t digest = 0;
   std::int64_t events = 0;
-  std::vector<std::string> violations;
+};
+
+/// What is recorded of a run beside its result. A value.
+struct RunRecording {
+  std::optional<job::JobId> story_of;  ///< in: whose story is wanted
+  job::RunRecord run;                  ///< out: with timeline and series
+  std::vector<std::string> job_names;  ///< out: by job id
+  std::vector<StoryEvent> story;       ///< out
 };
 
 /// A run with a static layout, made to choose one.
@@ -118,10 +126,9 @@ class Study {
   /// The layout of a policy that needs one, else empty.
   const gpu::Layout& layout_of(const Trial& trial) const;
 
-  /// Runs it. `run`, if not null, takes the whole record.
-  Result<TrialResult> run_trial(const Trial& trial,
-                                const SimObservers& observers = {},
-                                job::RunRecord* run = nullptr) const;
+  /// Runs it. With RunChecks::kOn a violation is kFailed, naming the run. `recording`, if not null,
+  /// is filled; the result is the same with and without.
+  Result<TrialResult> run_trial(const Trial& trial, RunRecording* recording = nullptr) const;
 
  private:
   /// What belongs to one cluster.
@@ -135,6 +142,7 @@ class Study {
   void list_layout_trials();
   Result<job::Workload> arrivals(int group, std::uint64_t seed) const;
   SimSetup setup_of(int group, std::uint64_t seed, const job::Workload& workload) const;
+  Result<job::RunRecord> run_watched(const SimSetup& setup, RunRecording* recording) const;
   const gpu::Layout& best_layout(int group, std::span<const std::uint64_t> seeds) const;
   std::span<const std::uint64_t> search_seeds(const sched::PolicyVariant& policy) const;
 

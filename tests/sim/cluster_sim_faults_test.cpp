@@ -29,11 +29,10 @@ constexpr std::uint64_t kOneIn[] = {50, 20, 5};
 TEST(ClusterSimFaults, RefusalsOfEveryKind_AreSurvivedByEveryPolicy) {
   // At one call in 50, 20 and 5: every job still ends, and no rule is broken on the way.
   std::uint64_t seed = 77;
-  for (const sched::PolicyVariant& policy : sched::policy_variants()) {
+  for (const std::string_view policy : test::policies()) {
     for (const Fault& fault : kFaults) {
       for (const std::uint64_t one_in : kOneIn) {
-        const Case wanted{
-            .policy = policy.name, .gpus = static_cast<int>(1 + seed % 4), .seed = ++seed};
+        const Case wanted{.policy = policy, .gpus = static_cast<int>(1 + seed % 4), .seed = ++seed};
         const job::Workload workload = test::servable(wanted, odd_workload(seed, 25));
         SimSetup setup = setup_of(wanted, workload);
         setup.device.faults.*fault.ratio = {.numerator = 1, .denominator = one_in};
@@ -46,8 +45,8 @@ TEST(ClusterSimFaults, RefusalsOfEveryKind_AreSurvivedByEveryPolicy) {
 TEST(ClusterSimFaults, AllRefusalsTogether_WithSerialTick_AreSurvived) {
   // The artifact's controller waits for one GPU at a time: a refusal must not hold it for ever.
   std::uint64_t seed = 900;
-  for (const sched::PolicyVariant& policy : sched::policy_variants()) {
-    const Case wanted{.policy = policy.name,
+  for (const std::string_view policy : test::policies()) {
+    const Case wanted{.policy = policy,
                       .setting = sched::Setting::kArtifact,
                       .tick = test::seconds(10),
                       .pace = control::Controller::Options::Pace::kSerial,
@@ -66,8 +65,8 @@ TEST(ClusterSimFaults, LostGpu_EndsTheRunWithAnErrorThatNamesIt) {
   // Nothing takes a GPU out of service yet: the run must not go on for ever, and says why.
   int errors = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    for (const sched::PolicyVariant& policy : sched::policy_variants()) {
-      const Case wanted{.policy = policy.name, .gpus = 3, .seed = seed};
+    for (const std::string_view policy : test::policies()) {
+      const Case wanted{.policy = policy, .gpus = 3, .seed = seed};
       const job::Workload workload = test::servable(wanted, odd_workload(seed, 20));
       SimSetup setup = setup_of(wanted, workload);
       setup.device.faults.gpu_lost = {.numerator = 1, .denominator = 300};
@@ -83,26 +82,33 @@ TEST(ClusterSimFaults, LostGpu_EndsTheRunWithAnErrorThatNamesIt) {
 }
 
 TEST(ClusterSimFaults, LostGpu_DoesNotStopTheOthers) {
-  // All but the few jobs that were placed on lost GPUs are done before the run gives up.
+  // Without partitions a lost GPU holds one job: all others are done before the run gives up.
   class Ends final : public JobObserver {
    public:
     void on_segment(const JobSegment& /*segment*/) override {}
     void on_end(job::JobId /*job*/, SimTime /*time*/) override { ++count; }
     int count = 0;
   };
-  const Case wanted{.policy = "nopart", .gpus = 6, .gpus_per_node = 1, .seed = 4};
-  job::Workload workload = odd_workload(4, 200);
-  for (job::JobSpec& job : workload.jobs) {
-    job.gpus = 1;
-    job.memory.reset();
+  constexpr int kGpus = 12;
+  constexpr int kJobs = 200;
+  int errors = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Case wanted{.policy = "nopart", .gpus = kGpus, .gpus_per_node = 1, .seed = seed};
+    job::Workload workload = odd_workload(seed, kJobs);
+    for (job::JobSpec& job : workload.jobs) {
+      job.gpus = 1;
+      job.memory.reset();
+      job.phases.clear();
+      job.signature = job::SignatureIndex(job.id.value() % 32);  // measured: they fit
+    }
+    SimSetup setup = setup_of(wanted, workload);
+    setup.device.faults.gpu_lost = {.numerator = 1, .denominator = 400};
+    Ends ends;
+    const Result<job::RunRecord> run = simulate(setup, {.jobs = &ends});
+    EXPECT_GE(ends.count, kJobs - kGpus) << seed;
+    errors += run ? 0 : 1;
   }
-  SimSetup setup = setup_of(wanted, workload);
-  setup.device.faults.gpu_lost = {.numerator = 1, .denominator = 200};
-  Ends ends;
-  const Result<job::RunRecord> run = simulate(setup, {.jobs = &ends});
-  ASSERT_FALSE(run.has_value());
-  EXPECT_NE(run.error().message.find("is lost"), std::string::npos) << run.error().message;
-  EXPECT_GT(ends.count, 190);
+  EXPECT_GT(errors, 0);
 }
 
 }  // namespace

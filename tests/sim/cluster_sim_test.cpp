@@ -50,28 +50,29 @@ class EveryPolicy : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(EveryPolicy, OnEveryModelAndSetting_KeepsEveryRule) {
   // No crash, no violation, every job done or rejected, whatever is combined with whatever.
-  const std::string_view policy = sched::policy_variants()[GetParam()].name;
+  const std::string_view policy = test::policies()[GetParam()];
   std::uint64_t seed = 1000 * (GetParam() + 1);
   for (const std::string_view model : kModels) {
-    run_all_settings(policy, model, seed);
-    seed += 100;
+    for (int round = 0; round < 3; ++round) {
+      run_all_settings(policy, model, seed);
+      seed += 16;
+    }
   }
 }
 
 std::string policy_test_name(const ::testing::TestParamInfo<std::size_t>& parameter) {
-  std::string name(sched::policy_variants()[parameter.param].name);
+  std::string name(test::policies()[parameter.param]);
   std::ranges::replace(name, '-', '_');
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(ClusterSim,
                          EveryPolicy,
-                         ::testing::Range<std::size_t>(0, sched::policy_variants().size()),
+                         ::testing::Range<std::size_t>(0, test::policies().size()),
                          policy_test_name);
 
 std::string_view any_policy() {
-  const std::size_t count = sched::policy_variants().size();
-  return sched::policy_variants()[*rc::gen::inRange<std::size_t>(0, count)].name;
+  return *rc::gen::elementOf(test::policies());
 }
 
 RC_GTEST_PROP(ClusterSim, AnyCluster_AnyJobs_KeepsEveryRule, ()) {

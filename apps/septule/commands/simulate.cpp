@@ -1,5 +1,6 @@
 // septule simulate: what a trace would have done under each policy.
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,9 +11,10 @@
 #include "report/study_table.hpp"
 #include "septule/app.hpp"
 #include "septule/study_document.hpp"
+#include "septule/study_explain.hpp"
 #include "septule/study_inputs.hpp"
 #include "septule/study_options.hpp"
-#include "septule/study_runner.hpp"
+#include "septule/study_run.hpp"
 #include "sim/study.hpp"
 
 namespace septule::app {
@@ -62,41 +64,27 @@ Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_str
   return {};
 }
 
-Status choose_layouts(sim::Study& study, int threads) {
-  const auto trials = study.layout_trials();
-  std::vector<double> mean_jct_s(trials.size());
-  Progress progress("layouts", trials.size());
-  SEPTULE_TRY_STATUS(run_parallel(trials.size(), threads, [&](std::size_t i) -> Status {
-    SEPTULE_TRY(mean_jct_s[i], study.run_layout_trial(trials[i]));
-    progress.advance();
-    return {};
+Result<int> print_study(const FinishedStudy& finished,
+                        const std::string& folder,
+                        Context& context) {
+  SEPTULE_TRY_STATUS(context.output.emit(study_document(finished), [&] {
+    std::string text = report::study_table(study_report(finished));
+    if (!folder.empty()) {
+      text +=
+          fmt::format("\nReport: {}\n", (std::filesystem::path(folder) / "report.html").string());
+    }
+    return text;
   }));
-  study.choose_layouts(mean_jct_s);
-  return {};
-}
-
-Status run_trials(FinishedStudy& finished, int threads) {
-  const sim::Study& study = *finished.study;
-  const auto trials = study.trials();
-  finished.results.resize(trials.size());
-  finished.representatives.resize(trials.size());
-  Progress progress("runs", trials.size());
-  return run_parallel(trials.size(), threads, [&](std::size_t i) -> Status {
-    SEPTULE_TRY(finished.results[i], study.run_trial(trials[i]));
-    progress.advance();
-    return {};
-  });
-}
-
-std::string people_text(const FinishedStudy& finished) {
-  std::string text;
-  for (const report::StudyReport& report : study_reports(finished)) {
-    text += (text.empty() ? "" : "\n") + report::study_table(report);
-  }
-  return text;
+  return 0;
 }
 
 Result<int> run_simulate(const Invocation& invocation, Context& context) {
+  const std::string folder = invocation.text("out");
+  const auto opening =
+      invocation.is_given("resume") ? StudyJournal::Opening::kResume : StudyJournal::Opening::kNew;
+  if (folder.empty() && opening == StudyJournal::Opening::kResume) {
+    return Error{ErrorCode::kUsage, "--resume: needs --out DIR, the folder of the study"};
+  }
   SEPTULE_TRY(const StudySettings settings, StudySettings::make(invocation));
   SEPTULE_TRY(const StudyJobs jobs, load_study_jobs(settings));
   if (invocation.is_given("strict")) {
@@ -105,13 +93,25 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));
-  const int threads = thread_count(invocation);
-  SEPTULE_TRY_STATUS(choose_layouts(study, threads));
+  StudyRun how{.threads = thread_count(invocation)};
   FinishedStudy finished{&settings, &jobs, &study, {}, {}};
-  SEPTULE_TRY_STATUS(run_trials(finished, threads));
-  SEPTULE_TRY_STATUS(
-      context.output.emit(study_document(finished), [&] { return people_text(finished); }));
-  return 0;
+  if (invocation.is_given("explain")) {
+    return explain_job(invocation.text("explain"), study, finished, how, context);
+  }
+  std::unique_ptr<StudyJournal> journal;
+  if (!folder.empty()) {
+    SEPTULE_TRY_STATUS(prepare_folder(folder, opening));
+    SEPTULE_TRY(
+        journal,
+        StudyJournal::open(journal_path(folder), study_fingerprint(settings, jobs), opening));
+    how.journal = journal.get();
+    how.pictures = Pictures::kRepresentatives;
+  }
+  SEPTULE_TRY_STATUS(run_study(study, finished, how));
+  if (!folder.empty()) {
+    SEPTULE_TRY_STATUS(write_study(folder, finished));
+  }
+  return print_study(finished, folder, context);
 }
 
 std::vector<OptionRecord> simulate_options() {
@@ -123,6 +123,18 @@ std::vector<OptionRecord> simulate_options() {
   for (OptionRecord& record : study_records()) {
     options.push_back(std::move(record));
   }
+  options.push_back({.name = "out",
+                     .value = "DIR",
+                     .text = "Folder for study.json, runs.csv, jobs.csv, report.html and the "
+                             "journal of finished runs.",
+                     .completion = CompletionKind::kDirectory});
+  options.push_back({.name = "resume",
+                     .text = "Go on with the study in --out: runs that are finished are not made "
+                             "again."});
+  options.push_back({.name = "explain",
+                     .value = "JOB",
+                     .text = "Tell the story of one job, by name or number in order of submission, "
+                             "under the first policy and seed."});
   options.push_back({.name = "jobs",
                      .value = "N",
                      .text = "Runs at a time; results do not depend on it. Without it: one per "

@@ -21,11 +21,6 @@ const gpu::Geometry& geometry_of(const PolicySetup& setup) {
   return *setup.geometry;
 }
 
-/// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4.
-bool can_change(const GpuView& gpu) {
-  return gpu.phase == GpuPhase::kSettled;
-}
-
 std::optional<gpu::PlacedProfile> place_of(const GpuGoal& goal, job::JobId job) {
   const Slot* slot = goal.purpose == GoalPurpose::kRun ? goal.find(job) : nullptr;
   if (slot == nullptr || slot->instance == Slot::kWholeGpu) {
@@ -48,15 +43,10 @@ bool has_equal_places(const GpuGoal& a, const GpuGoal& b) {
 
 }  // namespace
 
-struct RepartitioningPolicy::Call {
-  const ClusterView& view;
-  const PolicyContext& context;
-  Decisions& out;
-};
-
 RepartitioningPolicy::RepartitioningPolicy(const Options& options, const PolicySetup& setup)
     : options_(options),
       setting_(setup.setting),
+      pass_(setup.pass),
       characterisation_(setup.characterisation.levels.empty()
                             ? default_characterisation(setup.setting)
                             : setup.characterisation),
@@ -69,10 +59,16 @@ RepartitioningPolicy::RepartitioningPolicy(const Options& options, const PolicyS
       whole_{.profile = admission_.whole_profile(),
              .start = geometry_->profile(admission_.whole_profile()).placements.front().start},
       gpus_(static_cast<std::size_t>(setup.gpu_count)),
-      postponed_(static_cast<std::size_t>(setup.gpu_count)) {
+      postponed_(static_cast<std::size_t>(setup.gpu_count)),
+      finished_runs_(static_cast<std::size_t>(setup.gpu_count)) {
   for (int gpu = 0; gpu < setup.gpu_count; ++gpu) {
     index_.set(GpuId(gpu), 0, admission_.bound({}));
   }
+}
+
+bool RepartitioningPolicy::can_change(const GpuView& gpu) const {
+  return gpu.phase == GpuPhase::kSettled ||
+         (setting_ == Setting::kArtifact && gpu.phase == GpuPhase::kStarting);
 }
 
 void RepartitioningPolicy::decide(const ClusterView& view,
@@ -92,6 +88,10 @@ void RepartitioningPolicy::decide(const ClusterView& view,
     }
   }
   std::ranges::sort(touched_);
+  if (setting_ == Setting::kArtifact && pass_ == Pass::kOneByOne) {
+    take_next_step(call, events);
+    return;
+  }
   for (const GpuId gpu : touched_) {
     refresh(call, gpu);
     if (state(gpu).is_characterised && can_change(view.gpu(gpu)) &&
@@ -243,6 +243,9 @@ bool RepartitioningPolicy::place(Call& call, GpuId gpu, job::JobId job) {
   if (goal_.find(job) == nullptr) {
     return false;
   }
+  if (pass_ == Pass::kOneByOne) {
+    note_arrival(call, gpu);
+  }
   emit(call, gpu, "arrival");
   return true;
 }
@@ -279,6 +282,7 @@ void RepartitioningPolicy::emit(Call& call, GpuId gpu, std::string_view reason) 
   postponed_.erase(static_cast<std::size_t>(gpu.value()));
   state(gpu).is_dirty = false;
   state(gpu).decided_at = call_count_;
+  state(gpu).changed_at = call.context.now;
 }
 
 bool RepartitioningPolicy::complete_goal(Call& call, GpuId gpu, Cause cause) {
@@ -308,6 +312,13 @@ bool RepartitioningPolicy::complete_goal(Call& call, GpuId gpu, Cause cause) {
   }
   make_partition(call, call.view.gpu(gpu).goal);
   return true;
+}
+
+bool RepartitioningPolicy::is_unchanged(const GpuGoal& now) const {
+  return setting_ == Setting::kArtifact
+             ? now.mode == goal_.mode && now.purpose == goal_.purpose &&
+                   now.instances == goal_.instances && now.slots == goal_.slots
+             : has_equal_places(now, goal_);
 }
 
 bool RepartitioningPolicy::is_unknown_among_slots(const Call& call) const {
@@ -406,11 +417,7 @@ void RepartitioningPolicy::optimise_again(Call& call, GpuId gpu) {
   if (!complete_goal(call, gpu, cause)) {
     return;  // stays dirty until the gap is over
   }
-  const bool is_same = setting_ == Setting::kArtifact
-                           ? now.mode == goal_.mode && now.purpose == goal_.purpose &&
-                                 now.instances == goal_.instances && now.slots == goal_.slots
-                           : has_equal_places(now, goal_);
-  if (is_same) {
+  if (is_unchanged(now)) {
     state(gpu).is_dirty = false;
     return;
   }

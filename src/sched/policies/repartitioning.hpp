@@ -78,10 +78,19 @@ class RepartitioningPolicy final : public Policy {
     bool was_characterised = false;
     bool is_gap_waiting = false;  // in gap_waiting_
     SimTime characterised_at;
+    SimTime changed_at;                           // when emit() gave it a goal; one by one only
+    InlineVector<job::JobId, kSlotsMax> pending;  // whom its characterisation run began with
   };
-  struct Call;  // what one decide() works with
+  struct Call {  // what one decide() works with
+    const ClusterView& view;
+    const PolicyContext& context;
+    Decisions& out;
+  };
 
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
+  /// Whether a GPU may take a job or be cut anew: RUN or EMPTY of miso.md 6.4. The artifact does
+  /// not wait for first steps.
+  bool can_change(const GpuView& gpu) const;
   void note(Call& call, const Event& event);
   void note_speed(Call& call, const JobSpeedChanged& event);
   void note_end(Call& call, const JobEnded& event);
@@ -95,10 +104,19 @@ class RepartitioningPolicy final : public Policy {
   void optimise_again(Call& call, GpuId gpu);
   void tidy_empty(Call& call, GpuId gpu);
   void settle_postponed(Call& call);
+  // kArtifact one by one, in repartitioning_artifact.cpp.
+  void take_next_step(Call& call, std::span<const Event> events);
+  bool place_next(Call& call);
+  bool settle_next(Call& call);
+  bool cut_next(Call& call);
+  std::optional<GpuId> find_gpu_as_artifact(const Call& call, int rank);
+  void note_arrival(const Call& call, GpuId gpu);
+  void end_characterisation(Call& call, GpuId gpu);
 
   /// Completes goal_ from its slots (sorted by job id; at least one). False if the whole change has
   /// to wait for the gap between characterisation runs.
   enum class Cause { kArrival, kDeparture, kCharacterised };
+  bool is_unchanged(const GpuGoal& now) const;
   bool complete_goal(Call& call, GpuId gpu, Cause cause);
   void make_alone(job::JobId job);
   void make_characterisation();
@@ -111,6 +129,7 @@ class RepartitioningPolicy final : public Policy {
 
   Options options_;
   Setting setting_;
+  Pass pass_;
   CharacterisationPlan characterisation_;
   double threshold_;
   Duration gap_;
@@ -124,6 +143,12 @@ class RepartitioningPolicy final : public Policy {
   std::vector<GpuId> gap_waiting_;  // GPUs that wait for WokeUp
   std::map<job::JobId, std::vector<GpuId>> gangs_;
   std::uint64_t call_count_ = 0;
+  // One by one: where the pass stands, and which jobs it may see (ids below).
+  enum class Stage { kDepartures, kArrivals, kCharacterised } stage_ = Stage::kDepartures;
+  int next_gpu_ = 0;
+  int known_jobs_ = 0;
+  int seen_jobs_ = 0;
+  IndexSet finished_runs_;
   // Working memory of decide().
   std::vector<GpuId> touched_;
   GpuGoal goal_;
