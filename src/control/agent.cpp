@@ -63,11 +63,9 @@ bool Agent::needs_mps(const GpuOrder& order, const sched::Slot& slot) const {
 
 /// Whether a running job may keep its process: same place, and under MPS if it has to share.
 bool Agent::stays(GpuId id, const Running& running) const {
-  const Gpu& gpu = gpus_[static_cast<std::size_t>(id.value() - first_.value())];
-  const GpuOrder& order = gpu.order;
-  // After a characterisation run everybody is left with the ATP of the last level.
+  const GpuOrder& order = gpus_[static_cast<std::size_t>(id.value() - first_.value())].order;
   if (order.goal.restart == sched::RestartRule::kEverything ||
-      order.goal.purpose == sched::GoalPurpose::kCharacterise || gpu.was_characterising) {
+      order.goal.purpose == sched::GoalPurpose::kCharacterise) {
     return false;
   }
   const sched::Slot* slot = order.goal.find(running.job);
