@@ -28,7 +28,7 @@ void run_all_settings(std::string_view policy, std::string_view model, std::uint
   for (const sched::Setting setting : {sched::Setting::kPaper, sched::Setting::kArtifact}) {
     for (const job::CostKind costs : {job::CostKind::kNominal, job::CostKind::kCalibrated}) {
       for (const Duration tick : {Duration(), seconds(10)}) {
-        for (const Pace pace : {Pace::kOverlapped, Pace::kSerial}) {
+        for (const Pace pace : {Pace::kOverlapped, Pace::kSerial, Pace::kSerialStops}) {
           const Case wanted{.model = model,
                             .policy = policy,
                             .setting = setting,

@@ -102,16 +102,17 @@ struct Case {
   std::uint64_t seed = 1;
 
   std::string text() const {
-    return fmt::format(
-        "{} x {} {} {} {} tick {} s {} seed {}",
-        gpus,
-        model,
-        policy,
-        setting == sched::Setting::kPaper ? "paper" : "artifact",
-        job::cost_kind_name(costs),
-        tick.to_seconds(),
-        pace == control::Controller::Options::Pace::kSerial ? "serial" : "overlapped",
-        seed);
+    return fmt::format("{} x {} {} {} {} tick {} s {} seed {}",
+                       gpus,
+                       model,
+                       policy,
+                       setting == sched::Setting::kPaper ? "paper" : "artifact",
+                       job::cost_kind_name(costs),
+                       tick.to_seconds(),
+                       pace == control::Controller::Options::Pace::kOverlapped ? "overlapped"
+                       : pace == control::Controller::Options::Pace::kSerial   ? "serial"
+                                                                               : "serial stops",
+                       seed);
   }
 };
 
