@@ -76,8 +76,6 @@ void run(benchmark::State& state, const Input& input) {
   state.counters["events_per_job"] = total / static_cast<double>(state.iterations()) /
                                      static_cast<double>(input.workload.jobs.size());
   state.counters["events_per_s"] = benchmark::Counter(total, benchmark::Counter::kIsRate);
-  state.counters["ns_per_event"] =
-      benchmark::Counter(total * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 /// One trial of the paper's large study: 1,000 jobs, 40 GPUs.
