@@ -1,7 +1,7 @@
 // Whole simulations: trials of `miso` on 40 GPUs, one run of 100,000 jobs on 10,000 GPUs, and how
 // the cost of an event grows with the size of the cluster (docs/benchmarks.md). Jobs are drawn by
 // the recipe of the paper at a constant load: one in 400 s per GPU. Counters: events_per_s,
-// events_per_job, ns_per_event, and bytes_peak, the most memory the process has held so far.
+// events_per_job, and bytes_peak, the most memory the process has held so far.
 #include <memory>
 #include <string_view>
 #include <sys/resource.h>
