@@ -77,14 +77,11 @@ inline const predict::SpeedBook& book_of(std::string_view key) {
   return *found->second;
 }
 
-/// The registered policies that promise to serve every job. (`septule` is being rewritten: it joins
-/// when it leaves no GPU unused after a characterisation run that all its jobs have left.)
+/// The registered policies: all promise to serve every job.
 inline std::vector<std::string_view> policies() {
   std::vector<std::string_view> names;
   for (const sched::PolicyVariant& policy : sched::policy_variants()) {
-    if (policy.name != "septule") {
-      names.push_back(policy.name);
-    }
+    names.push_back(policy.name);
   }
   return names;
 }
