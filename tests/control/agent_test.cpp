@@ -290,6 +290,15 @@ TEST_F(AgentTest, Characterisation_StopsEveryRunningJobFirst) {
   EXPECT_EQ(runner_->running(), (std::vector<int>{1, 2}));
 }
 
+TEST_F(AgentTest, JobThatStaysAfterItsCharacterisation_RunsOnWithoutALimit) {
+  // Not restarted, and not at the last level for the rest of its life.
+  carry_out(characterisation({1}, sched::LevelsFrom::kFirstStep));
+  runner_->log.clear();
+  carry_out(goal({placed("7g.40gb", 0)}, {{1, 0}}));
+  EXPECT_EQ(runner_->log, std::vector<std::string>{"end of characterisation"});
+  expect_is(goal({placed("7g.40gb", 0)}, {{1, 0}}));
+}
+
 TEST_F(AgentTest, Waits_PassBetweenStopAndCut) {
   // After a checkpoint one wait, after a characterisation run another.
   make({},

@@ -241,7 +241,38 @@ TEST_F(ControllerTest, SerialPace_ChangesOneGpuAtATime) {
   EXPECT_EQ(policy_.calls.size(), 1U);
   report(Kind::kReady, 1, 1);
   at(40);
-  EXPECT_EQ(policy_.calls.back(), "30: gpu-ready gpu-ready job-submitted");
+  // Its work over, it looks at once what else there is to do.
+  EXPECT_EQ(policy_.calls.back(), "26: gpu-ready gpu-ready job-submitted");
+}
+
+TEST_F(ControllerTest, SerialStopsPace_WaitsForStopsOnly) {
+  // The next order goes out when the jobs of the first GPU are saved, though it is not cut yet.
+  make({.tick = Duration::milliseconds(10000), .pace = Pace::kSerialStops});
+  submit();
+  submit();
+  decide({{0, goal({0})}, {1, goal({1})}});
+  at(1);
+  EXPECT_EQ(orders_.orders.size(), 1U);
+  at(3);
+  report(Kind::kStopped, 0, 1);
+  at(3);
+  ASSERT_EQ(orders_.orders.size(), 2U);
+  EXPECT_EQ(orders_.orders[1].gpu, GpuId(1));
+}
+
+TEST_F(ControllerTest, SerialPace_SleepsATickAfterItsLastWork) {
+  // Ticks count from the end of the work at 7 s: what comes at 8 s is noticed at 17 s.
+  make({.tick = Duration::milliseconds(10000), .pace = Pace::kSerial});
+  submit();
+  decide({{0, goal({0})}});
+  at(7);
+  report(Kind::kReady, 0, 1);
+  at(8);
+  submit();
+  at(16.9);
+  EXPECT_EQ(policy_.calls.back(), "7: gpu-ready");
+  at(17);
+  EXPECT_EQ(policy_.calls.back(), "17: job-submitted");
 }
 
 TEST_F(ControllerTest, SerialPace_TroubleLetsTheOthersGoOn) {
@@ -276,7 +307,7 @@ TEST_F(ControllerTest, WakeUps_ComeWhenAskedFor) {
 }
 
 TEST_F(ControllerTest, WakeUpWhileASerialControllerWaits_IsNotLost) {
-  // It comes once the GPU is ready.
+  // It comes as soon as the GPU is ready.
   make({.tick = Duration::milliseconds(10000), .pace = Pace::kSerial});
   submit();
   policy_.next =
@@ -289,7 +320,7 @@ TEST_F(ControllerTest, WakeUpWhileASerialControllerWaits_IsNotLost) {
   EXPECT_EQ(policy_.calls.size(), 1U);
   report(Kind::kReady, 0, 1);
   at(60);
-  EXPECT_EQ(policy_.calls.back(), "40: gpu-ready woke-up");
+  EXPECT_EQ(policy_.calls.back(), "35: gpu-ready woke-up");
 }
 
 TEST_F(ControllerTest, JobLeftOut_QueuesAgain) {
