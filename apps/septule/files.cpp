@@ -1,5 +1,6 @@
 #include "septule/files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -39,6 +40,7 @@ Error not_found(const std::string& path) {
       break;
     }
   }
+  std::ranges::sort(siblings);  // a directory has no order of its own
   const std::vector<std::string> near = nearest_names(path, siblings, 3);
   return Error{ErrorCode::kNotFound,
                fmt::format("file {} does not exist{}",

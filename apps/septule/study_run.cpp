@@ -12,13 +12,14 @@
 #include "report/study_csv.hpp"
 #include "septule/files.hpp"
 #include "septule/study_runner.hpp"
+#include "septule/study_sweep.hpp"
 
 namespace septule::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kStudyFiles = {
-    "trials.jsonl", "study.json", "runs.csv", "jobs.csv", "report.html"};
+constexpr std::array<std::string_view, 6> kStudyFiles = {
+    "trials.jsonl", "sweep.svg", "study.json", "runs.csv", "jobs.csv", "report.html"};
 
 Result<double> layout_result(const sim::Study& study, std::size_t i, StudyJournal* journal) {
   if (journal != nullptr && journal->layouts().contains(i)) {
@@ -146,6 +147,9 @@ Status write_study(const std::string& folder, const FinishedStudy& finished) {
     }
   }
   SEPTULE_TRY_STATUS(write_file(path("jobs.csv"), jobs));
+  if (const std::string sweep = sweep_drawing(finished); !sweep.empty()) {
+    SEPTULE_TRY_STATUS(write_file(path("sweep.svg"), sweep));
+  }
   return write_file(path("report.html"), report::html_report(report));
 }
 

@@ -31,7 +31,7 @@ Status run_study(sim::Study& study, FinishedStudy& finished, const StudyRun& how
 /// The folder of --out. Makes it if needed. kUsage if it holds a study and is not to be resumed.
 Status prepare_folder(const std::string& folder, StudyJournal::Opening opening);
 std::string journal_path(const std::string& folder);
-/// study.json, runs.csv, jobs.csv, report.html.
+/// study.json, runs.csv, jobs.csv, report.html, and sweep.svg of a study of several gaps.
 Status write_study(const std::string& folder, const FinishedStudy& finished);
 
 }  // namespace septule::app

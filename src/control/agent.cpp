@@ -42,6 +42,9 @@ Agent::Agent(const Parts& parts,
 
 port::JobPlace Agent::place_of(GpuId id, const GpuOrder& order, const sched::Slot& slot) const {
   port::JobPlace place{id, std::nullopt, slot.atp};
+  if (order.goal.purpose == sched::GoalPurpose::kCharacterise) {
+    place.atp = ActiveThreadPercentage(100);  // the levels set it while the run lasts
+  }
   if (slot.instance != sched::Slot::kWholeGpu) {
     place.instance = order.goal.instances[static_cast<std::size_t>(slot.instance)];
   }
@@ -106,6 +109,9 @@ void Agent::begin_stop(GpuId id) {
     if (running.is_leaving) {
       leaving_.push_back(running.job);
     }
+  }
+  if (gpu.was_characterising && leaving_.size() < gpu.running.size()) {
+    runner_->end_characterisation(id);
   }
   gpu.stage = Stage::kStopping;
   ++gpu.token;

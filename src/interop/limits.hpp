@@ -46,6 +46,10 @@ inline constexpr std::int64_t kTraceSecondsMax = 4000000000;
 inline constexpr std::int64_t kTraceDurationSecondsMax = 315360000;
 /// GPUs that one job of a trace may ask for.
 inline constexpr std::int64_t kTraceGpusMax = 100000;
+/// Most urgent priority of a job of a trace, and, below 0, the least urgent.
+inline constexpr int kTracePriorityMax = 1000;
+/// Phases of one job of a trace.
+inline constexpr std::size_t kTracePhasesMax = 64;
 /// Rows of a job table, its heading not counted.
 inline constexpr std::size_t kJobsMax = 10000;
 /// Columns of a CSV table.

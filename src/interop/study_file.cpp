@@ -42,11 +42,14 @@ class StudyFileReader {
 
   Result<std::string> value_text(const DataMember& member, const std::string& path) const {
     if (member.value.kind != DataNode::Kind::kList) {
-      const Result<std::string> text = scalar(member.value);
-      return text ? text
-                  : reader_.error(member.value,
-                                  path,
-                                  text.error().message + "; expected a value or a list of values");
+      Result<std::string> text = scalar(member.value);
+      if (!text) {
+        DataNode at = member.value;
+        at.line = member.line;  // nothing has no line of its own
+        return reader_.error(
+            at, path, text.error().message + "; expected a value or a list of values");
+      }
+      return text;
     }
     std::string joined;
     for (const DataNode& item : member.value.items) {

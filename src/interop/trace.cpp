@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "interop/limits.hpp"
+#include "interop/trace_phases.hpp"
 
 namespace septule::interop {
 
@@ -225,12 +226,17 @@ std::optional<Duration> parse_timestamp(std::string_view text) {
 }
 
 std::string trace_csv(const Trace& trace) {
-  std::string text = fmt::format("{}\n", kTraceHeading);
+  const bool has_priorities =
+      std::ranges::any_of(trace.jobs, [](const TraceJob& job) { return job.priority.has_value(); });
+  const bool has_phases =
+      std::ranges::any_of(trace.jobs, [](const TraceJob& job) { return !job.phases.empty(); });
+  std::string text = fmt::format(
+      "{}{}{}\n", kTraceHeading, has_priorities ? ",priority" : "", has_phases ? ",phases" : "");
   const auto seconds_or_nothing = [](const std::optional<Duration>& duration) {
     return duration ? seconds_text(*duration) : std::string();
   };
   for (const TraceJob& job : trace.jobs) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}",
                         cell_text(job.id),
                         seconds_text(job.submit - SimTime()),
                         seconds_or_nothing(job.duration),
@@ -244,6 +250,13 @@ std::string trace_csv(const Trace& trace) {
                         job.cpus ? decimal_text(std::llround(*job.cpus * 1e3), 3) : "",
                         gib_text(job.host_memory),
                         cell_text(job.app));
+    if (has_priorities) {
+      text += job.priority ? fmt::format(",{}", *job.priority) : ",";
+    }
+    if (has_phases) {
+      text += fmt::format(",{}", cell_text(phases_text(job.phases)));
+    }
+    text += '\n';
   }
   return text;
 }
@@ -254,6 +267,8 @@ Trace trace_of_workload(const job::Workload& workload) {
   trace.jobs.reserve(workload.jobs.size());
   const bool has_users = std::ranges::any_of(
       workload.jobs, [](const job::JobSpec& spec) { return spec.user != job::UserId(0); });
+  const bool has_priorities = std::ranges::any_of(
+      workload.jobs, [](const job::JobSpec& spec) { return spec.priority != 0; });
   for (const job::JobSpec& spec : workload.jobs) {
     const job::PerfSignature& signature =
         workload.signatures.at(static_cast<std::size_t>(spec.signature.value()));
@@ -268,6 +283,15 @@ Trace trace_of_workload(const job::Workload& workload) {
     }
     job.user = has_users ? fmt::format("{}", spec.user.value()) : std::string();
     job.app = signature.name;
+    if (has_priorities) {
+      job.priority = spec.priority;
+    }
+    for (const job::JobPhase& phase : spec.phases) {
+      job.phases.push_back(
+          {.begins_at = phase.begins_at,
+           .signature =
+               workload.signatures.at(static_cast<std::size_t>(phase.signature.value())).name});
+    }
     trace.jobs.push_back(std::move(job));
   }
   trace.has_submit_times =

@@ -16,6 +16,12 @@ namespace septule::interop {
 using GpuMilli = StrongCount<struct GpuMilliTag, std::int64_t>;
 inline constexpr std::int64_t kGpuMilliWhole = 1000;
 
+/// From `begins_at` of its work on, a job behaves like another signature. A plain value.
+struct TracePhase {
+  double begins_at = 0;   ///< fraction of the work done, between 0 and 1
+  std::string signature;  ///< as normalised_app() writes it
+};
+
 /// One job of a trace as it happened on its own cluster. Nothing, or an empty text, means that the
 /// source does not say. A plain value.
 struct TraceJob {
@@ -33,6 +39,8 @@ struct TraceJob {
   std::optional<double> cpus;     ///< CPU cores
   std::optional<Bytes> host_memory;
   std::string app;
+  std::optional<int> priority;     ///< larger = more urgent; at most kTracePriorityMax either way
+  std::vector<TracePhase> phases;  ///< ascending (check_phases())
 };
 
 /// The jobs of a trace by submission (those of one instant in the order of the source). Invariants:
@@ -43,17 +51,20 @@ struct Trace {
   bool has_submit_times = true;  ///< false: a list of jobs that get their arrivals later
 };
 
-/// Columns of a Septule trace, in order.
+/// Columns that every written Septule trace has, in order; `priority` and `phases` follow where a
+/// job has them.
 inline constexpr std::string_view kTraceHeading =
     "job_id,submit_s,duration_s,gpus,gpu_model,gpu_mem_gib,user,vc,status,queue_s,cpus,"
     "host_mem_gib,app";
 
-/// The trace as text (docs/formats.md, "Job trace"). Times keep their nanoseconds.
+/// The trace as text (docs/formats.md, "Job trace"). Times keep their nanoseconds. The columns
+/// `priority` and `phases` are written only if a job has one.
 std::string trace_csv(const Trace& trace);
 
 /// The jobs of a workload as a trace; `app` is the name of the signature, memory that of the job,
 /// else the need of a synthetic signature. Times count from the first submission; a workload whose
-/// jobs all come at once has no submit times, one whose jobs are all of user 0 no users.
+/// jobs all come at once has no submit times, one whose jobs are all of user 0 no users, one whose
+/// jobs are all of priority 0 no priorities.
 Trace trace_of_workload(const job::Workload& workload);
 
 /// "1.5": seconds without trailing zeros, exact to the nanosecond.

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "interop/csv_reader.hpp"
 #include "interop/input_text.hpp"
+#include "interop/trace_phases.hpp"
 #include "interop/trace_readers.hpp"
 
 namespace septule::interop {
@@ -41,8 +42,14 @@ enum class Field {
   kHostMemoryGib,
   kHostMemoryMib,
   kApp,
+  kPriority,
+  kPhases,
 };
-enum class Need { kRequired, kOptional };
+enum class Need {
+  kRequired,
+  kOptional,
+  kExtra,  ///< most files lack it, which is not worth a word
+};
 
 struct ColumnSpec {
   std::string_view name;
@@ -64,6 +71,8 @@ constexpr ColumnSpec kSeptuleColumns[] = {
     {"cpus", Field::kCpus},
     {"host_mem_gib", Field::kHostMemoryGib},
     {"app", Field::kApp},
+    {"priority", Field::kPriority, Need::kExtra},
+    {"phases", Field::kPhases, Need::kExtra},
 };
 constexpr ColumnSpec kHeliosColumns[] = {
     {"job_id", Field::kId},
@@ -157,10 +166,13 @@ struct RawRow {
 
 class CsvTraceReader {
  public:
-  CsvTraceReader(const InputText& input, TraceFormat format)
+  CsvTraceReader(const InputText& input,
+                 TraceFormat format,
+                 std::span<const std::string> signatures)
       : input_(input),
         format_(format),
         specs_(columns_of(format)),
+        phase_names_(phase_signature_names(signatures)),
         builder_(std::string(input.source_name)) {}
 
   Result<TraceImport> read() {
@@ -209,7 +221,7 @@ class CsvTraceReader {
                                        trace_format_name(format_),
                                        fmt::join(trace_csv_columns(format_), ",")));
       }
-      if (!is_there && spec.field != Field::kIgnored) {
+      if (!is_there && spec.need != Need::kExtra && spec.field != Field::kIgnored) {
         builder_.note(Kind::kMissingColumn, row.line, fmt::format("{}", spec.name));
       }
     }
@@ -226,9 +238,14 @@ class CsvTraceReader {
     RawRow raw;
     raw.row.job.line = row.line;
     std::vector<std::string> repairs;
+    std::vector<std::size_t> extras;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string_view cell = trimmed(row.cells[i]);
       if (is_blank_cell(cell) || read_cell(columns_[i].field, cell, raw)) {
+        continue;
+      }
+      if (columns_[i].need == Need::kExtra) {
+        extras.push_back(i);
         continue;
       }
       std::string what =
@@ -242,8 +259,32 @@ class CsvTraceReader {
     for (const std::string& what : repairs) {
       builder_.note(Kind::kUnreadableDetail, row.line, what);
     }
+    for (const std::size_t i : extras) {
+      read_extra(columns_[i].field, trimmed(row.cells[i]), raw.row.job);
+    }
     complete(raw);
     builder_.add(std::move(raw.row));
+  }
+
+  /// A cell of a column of kExtra. What is wrong with it is a finding of its own kind.
+  void read_extra(Field field, std::string_view cell, TraceJob& job) {
+    const auto note = [&](Kind kind, std::string_view what) {
+      builder_.note(
+          kind, job.line, fmt::format("job {}: {}", quoted_for_message(job.id, 40), what));
+    };
+    if (field == Field::kPriority) {
+      job.priority = parse_priority(cell);
+      if (!job.priority) {
+        note(Kind::kBadPriority, quoted_for_message(cell, 40));
+      }
+      return;
+    }
+    Result<std::vector<TracePhase>> phases = parse_phases(cell, phase_names_);
+    if (phases) {
+      job.phases = std::move(*phases);
+    } else {
+      note(Kind::kBadPhases, phases.error().message);
+    }
   }
 
   /// What follows from several columns.
@@ -314,6 +355,9 @@ class CsvTraceReader {
         return true;
       case Field::kIgnored:
         return true;
+      case Field::kPriority:
+      case Field::kPhases:
+        return false;  // read_extra() does
     }
     return false;
   }
@@ -337,7 +381,8 @@ class CsvTraceReader {
   const InputText& input_;
   TraceFormat format_;
   std::span<const ColumnSpec> specs_;
-  std::vector<ColumnSpec> columns_;  // in the order of the file
+  std::vector<std::string> phase_names_;  // ascending
+  std::vector<ColumnSpec> columns_;       // in the order of the file
   TraceBuilder builder_;
 };
 
@@ -346,13 +391,17 @@ class CsvTraceReader {
 std::vector<std::string_view> trace_csv_columns(TraceFormat format) {
   std::vector<std::string_view> names;
   for (const ColumnSpec& spec : columns_of(format)) {
-    names.push_back(spec.name);
+    if (spec.need != Need::kExtra) {
+      names.push_back(spec.name);
+    }
   }
   return names;
 }
 
-Result<TraceImport> read_csv_trace(const InputText& input, TraceFormat format) {
-  return CsvTraceReader(input, format).read();
+Result<TraceImport> read_csv_trace(const InputText& input,
+                                   TraceFormat format,
+                                   std::span<const std::string> signatures) {
+  return CsvTraceReader(input, format, signatures).read();
 }
 
 }  // namespace septule::interop

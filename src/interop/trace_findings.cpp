@@ -61,6 +61,16 @@ constexpr std::array<Description, kTraceFindingKindCount> kDescriptions = {{
      Effect::kRepaired,
      "bad-attempt",
      "an attempt without a start and a later end; not counted in the duration"},
+    {Kind::kBadPriority,
+     Effect::kRepaired,
+     "bad-priority",
+     "a priority that is no whole number from -1000 to 1000; taken as not said"},
+    {Kind::kBadPhases,
+     Effect::kRepaired,
+     "bad-phases",
+     "phases that are not FRACTION=SIGNATURE;... with ascending fractions between 0 and 1 and "
+     "known "
+     "signatures; the job is taken to have none"},
     {Kind::kMissingColumn,
      Effect::kRepaired,
      "missing-column",

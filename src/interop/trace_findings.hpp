@@ -31,13 +31,15 @@ enum class TraceFindingKind {
   kPartOfGpus,         ///< more than one GPU, but not a whole number of them
   kStartBeforeSubmit,  ///< it starts before it is submitted
   kBadAttempt,         ///< an attempt without both times, or one that ends before it starts
+  kBadPriority,        ///< a priority that is none
+  kBadPhases,          ///< phases that are none, or of signatures that nobody knows
   kMissingColumn,      ///< a column that the format has is not there
   kCpuOnly,            ///< asks for no GPU
   kUnordered,          ///< stands after a row submitted later
   kUnknownColumn,      ///< a column that the format does not have
   kGangDropped,        ///< more than one GPU, and gangs are not wanted
 };
-inline constexpr int kTraceFindingKindCount = 24;
+inline constexpr int kTraceFindingKindCount = 26;
 
 /// What was done about it.
 enum class TraceEffect {

@@ -195,7 +195,7 @@ Result<TraceImport> import_trace(const InputText& input, const TraceImportOption
       case TraceFormat::kOpenb:
         break;
     }
-    return read_csv_trace(input, *format);
+    return read_csv_trace(input, *format, options.signatures);
   }();
   if (import && import->rows == 0) {
     return input_error(input.source_name, 0, "", "no jobs; expected one job or more");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,8 @@ Result<TraceFormat> detect_trace_format(const InputText& input);
 struct TraceImportOptions {
   std::optional<TraceFormat> format;    ///< nothing = detect
   std::int64_t processors_per_gpu = 1;  ///< SWF knows processors only; >= 1
+  /// Names of signatures that phases may have beside the built-in ones.
+  std::vector<std::string> signatures;
 };
 
 /// Reads a trace. Odd rows are counted, located and kept, repaired or dropped (TraceFindings); only

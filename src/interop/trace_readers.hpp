@@ -1,14 +1,20 @@
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "interop/trace_formats.hpp"
 
 // The readers behind import_trace(), one per family of formats.
 namespace septule::interop {
 
-/// The heading of a CSV format, or empty; for messages and detection.
+/// The heading of a CSV format without its extras, or empty; for messages and detection.
 std::vector<std::string_view> trace_csv_columns(TraceFormat format);
 
-Result<TraceImport> read_csv_trace(const InputText& input, TraceFormat format);
+/// `signatures`: TraceImportOptions::signatures.
+Result<TraceImport> read_csv_trace(const InputText& input,
+                                   TraceFormat format,
+                                   std::span<const std::string> signatures);
 Result<TraceImport> read_philly_trace(const InputText& input);
 Result<TraceImport> read_swf_trace(const InputText& input, std::int64_t processors_per_gpu);
 

@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "interop/input_text.hpp"
+#include "interop/trace_phases.hpp"
 
 namespace septule::interop {
 
@@ -58,6 +59,7 @@ class WorkloadMaker {
     for (job::PerfSignature& signature : job::builtin_signatures()) {
       measured_.emplace(signature.name, std::move(signature));
     }
+    phase_names_ = phase_signature_names({});
     result_.jobs_in_trace = static_cast<std::int64_t>(trace_.jobs.size());
     std::map<std::string_view, int> line_of_id;
     for (const TraceJob& job : trace_.jobs) {
@@ -154,6 +156,8 @@ class WorkloadMaker {
     spec.memory = usable_memory(job);
     spec.user = user_of(job);
     spec.signature = signature_of(job, gpus, spec.memory);
+    spec.priority = job.priority.value_or(0);
+    spec.phases = phases_of(job);
     result_.workload.jobs.push_back(std::move(spec));
   }
 
@@ -225,6 +229,25 @@ class WorkloadMaker {
     });
   }
 
+  std::vector<job::JobPhase> phases_of(const TraceJob& job) {
+    if (job.phases.empty()) {
+      return {};
+    }
+    // Asked again: a trace may have been made by hand, or read with other signatures.
+    if (const Status status = check_phases(job.phases, phase_names_); !status) {
+      findings_.add(
+          Kind::kBadPhases, job.line, fmt::format("{}: {}", job_text(job), status.error().message));
+      return {};
+    }
+    std::vector<job::JobPhase> phases;
+    for (const TracePhase& phase : job.phases) {
+      phases.push_back({.begins_at = phase.begins_at, .signature = index_of(phase.signature, [&] {
+                                                        return measured_.at(phase.signature);
+                                                      })});
+    }
+    return phases;
+  }
+
   template <class Make>
   job::SignatureIndex index_of(const std::string& key, const Make& make) {
     const auto next = job::SignatureIndex(static_cast<int>(result_.workload.signatures.size()));
@@ -239,6 +262,7 @@ class WorkloadMaker {
   const TraceWorkloadOptions& options_;
   job::DrawOptions draw_;
   std::map<std::string, job::PerfSignature> measured_;
+  std::vector<std::string> phase_names_;  // ascending: the keys of measured_
   std::map<std::string, job::SignatureIndex> index_of_key_;
   std::map<std::string, int> users_;
   TraceFindings findings_;

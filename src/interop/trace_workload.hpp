@@ -48,6 +48,8 @@ struct TraceWorkload {
 ///   other job draws one, by a stream named after its app if that states a batch size (jobs of one
 ///   program are alike), else after its id (so that adding a job changes no other).
 /// - A share f of a GPU becomes one GPU with a synthetic saturation of f.
+/// - Phases have the measured signatures of their names; phases that are none are left out of the
+///   job and counted. A priority that the trace does not say is 0.
 /// - Users are numbered in order of appearance from 1; 0 is a user that the trace does not name.
 /// Fails with kInvalidInput if no job is left, an option is out of range or, when strict, for any
 /// row that cannot be simulated.

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kDurationCurve = "helios_duration_s";
 constexpr int kJobsMax = 1000000;
 constexpr int kUsersMax = 1000000;
+constexpr std::uint64_t kPhaseSteps = 10000;  ///< phases begin at whole 1/10000 of the work
 constexpr int kGangSizes[] = {2, 4, 8};
 
 /// Probability that a duration is at most `seconds`: linear in the logarithm between points.
@@ -63,8 +64,12 @@ Status check_options(const GenerateOptions& options) {
     return invalid(fmt::format("a longest duration of {} s; expected at least 1 s",
                                options.duration_max.to_seconds()));
   }
-  if (!(options.gang_share >= 0 && options.gang_share <= 1)) {
-    return invalid(fmt::format("a share of gangs of {}; expected 0 to 1", options.gang_share));
+  for (const auto& [share, of] : {std::pair{options.gang_share, "gangs"},
+                                  std::pair{options.phase_share, "jobs with a phase"},
+                                  std::pair{options.priority_share, "jobs of priority 1"}}) {
+    if (!(share >= 0 && share <= 1)) {
+      return invalid(fmt::format("a share of {} of {}; expected 0 to 1", of, share));
+    }
   }
   if (options.users < 1 || options.users > kUsersMax) {
     return invalid(fmt::format("{} users; expected 1 to {}", options.users, kUsersMax));
@@ -75,6 +80,24 @@ Status check_options(const GenerateOptions& options) {
         "bursty or artifact arrivals");
   }
   return {};
+}
+
+/// The change of signature of a job, if it has one. Always three draws, so that the share of
+/// changes changes no change.
+std::vector<JobPhase> draw_phases(Rng& rng,
+                                  double phase_share,
+                                  SignatureIndex first,
+                                  std::size_t signatures) {
+  const bool is_drawn = rng.uniform() < phase_share;
+  const std::uint64_t step = 1 + rng.below(kPhaseSteps - 1);
+  const auto others = static_cast<std::uint64_t>(signatures) - 1;
+  const std::uint64_t ahead = 1 + rng.below(std::max<std::uint64_t>(others, 1));
+  if (!is_drawn || others == 0) {
+    return {};
+  }
+  const auto other = (static_cast<std::uint64_t>(first.value()) + ahead) % (others + 1);
+  return {{.begins_at = static_cast<double>(step) / static_cast<double>(kPhaseSteps),
+           .signature = SignatureIndex(static_cast<int>(other))}};
 }
 
 }  // namespace
@@ -95,6 +118,8 @@ Result<Workload> generate_workload(const GenerateOptions& options) {
   Rng models = rng.stream("models");
   Rng gangs = rng.stream("gangs");
   Rng users = rng.stream("users");
+  Rng phases = rng.stream("phases");
+  Rng priorities = rng.stream("priorities");
   Workload base{.name = fmt::format("generated-{}-seed-{}", options.jobs, options.seed),
                 .signatures = builtin_signatures(),
                 .jobs = {}};
@@ -109,6 +134,8 @@ Result<Workload> generate_workload(const GenerateOptions& options) {
     const std::uint64_t size_draw = gangs.below(std::size(kGangSizes));
     job.gpus = gang_draw < options.gang_share ? kGangSizes[size_draw] : 1;
     job.user = UserId(static_cast<int>(users.below(static_cast<std::uint64_t>(options.users))));
+    job.phases = draw_phases(phases, options.phase_share, job.signature, base.signatures.size());
+    job.priority = priorities.uniform() < options.priority_share ? 1 : 0;
     base.jobs.push_back(std::move(job));
   }
   return with_arrivals(base, arrivals);

@@ -72,6 +72,9 @@ struct GenerateOptions {
   ArrivalOptions arrivals;
   double gang_share = 0;  ///< share of jobs on 2, 4 or 8 whole GPUs
   int users = 10;
+  /// Share of jobs that change to another signature once, at a uniform fraction of their work.
+  double phase_share = 0;
+  double priority_share = 0;  ///< share of jobs of priority 1; the others have 0
 };
 Result<Workload> generate_workload(const GenerateOptions& options);
 /// The inverse of the Helios duration curve cut at `duration_max`, at u in [0, 1): log-linear

@@ -68,6 +68,9 @@ class JobRunner {
   virtual void stop(GpuId gpu, std::span<const job::JobId> jobs, std::uint64_t token) = 0;
   /// Changes the active thread percentage of all jobs running on a GPU.
   virtual void set_atp(GpuId gpu, ActiveThreadPercentage atp) = 0;
+  /// The characterisation run of a GPU is over and its jobs go on where they are: as kRun, at 100
+  /// %.
+  virtual void end_characterisation(GpuId gpu) = 0;
   /// Mean step time of a running job since its last start or set_atp(); nothing if it made no step.
   virtual std::optional<Duration> observed_step(job::JobId job) const = 0;
   /// By which signature the job's behaviour is known at present: what table predictors look up.

@@ -67,7 +67,7 @@ void RunRecorder::on_segment(const JobSegment& segment) {
       }
     }
   }
-  if (is_told(segment.job)) {
+  if (is_told(segment.job) && segment.begin < segment.end) {
     story_.push_back({segment.begin, segment_text(segment)});
   }
   if (options_.next.jobs != nullptr) {

@@ -33,7 +33,12 @@ class GpuSweep {
   /// `geometry` and the segments handed over outlive it.
   GpuSweep(const gpu::Geometry& geometry, GpuId gpu) : geometry_(&geometry), gpu_(gpu) {}
 
-  void add(const JobSegment& segment) { segments_.push_back(&segment); }
+  /// Segments without length are passed over.
+  void add(const JobSegment& segment) {
+    if (segment.begin < segment.end) {
+      segments_.push_back(&segment);
+    }
+  }
   void add(GpuCut cut) { cuts_.push_back(std::move(cut)); }
   /// Spans up to `end`.
   GpuHistory run(SimTime end) const;

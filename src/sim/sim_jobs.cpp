@@ -511,6 +511,19 @@ void SimJobs::set_atp(GpuId gpu_id, ActiveThreadPercentage atp) {
   set_rates(gpu_id);
 }
 
+void SimJobs::end_characterisation(GpuId gpu_id) {
+  for (const job::JobId id : at(gpu_id).jobs) {
+    update(id);
+    Job& job = at(id);
+    job.purpose = port::RunPurpose::kRun;
+    job.place.atp = ActiveThreadPercentage(100);
+    if (job.state == JobState::kCharacterising) {
+      enter(id, JobState::kRunning, env_.now());
+    }
+  }
+  set_rates(gpu_id);
+}
+
 std::optional<Duration> SimJobs::observed_step(job::JobId id) const {
   const Job& job = at(id);
   if (job.rate <= 0 || env_.now() <= job.progress_from) {

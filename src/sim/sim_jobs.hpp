@@ -74,6 +74,7 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
              std::uint64_t token) override;
   void stop(GpuId gpu, std::span<const job::JobId> jobs, std::uint64_t token) override;
   void set_atp(GpuId gpu, ActiveThreadPercentage atp) override;
+  void end_characterisation(GpuId gpu) override;
   std::optional<Duration> observed_step(job::JobId job) const override;
   job::SignatureIndex current_signature(job::JobId job) const override;
   void on_timer(std::uint64_t payload) override;

@@ -401,7 +401,12 @@ class World {
   /// New goals for some GPUs, as a policy may give them: each job wanted in one place, a gang on
   /// two GPUs or none.
   void change() {
-    std::set<int> changed = *rc::gen::container<std::set<int>>(rc::gen::inRange(0, kGpus));
+    std::set<int> changed;
+    for (int i = 0; i < kGpus; ++i) {
+      if (*rc::gen::arbitrary<bool>()) {
+        changed.insert(i);
+      }
+    }
     for (int job = kOwn; job < kJobs; ++job) {  // all of a gang's GPUs change, or none
       std::set<int> members;
       for (int i = 0; i < kGpus; ++i) {

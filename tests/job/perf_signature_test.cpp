@@ -213,10 +213,10 @@ TEST(ParseSignatures_TooMuch, IsRefused) {
 TEST(MemoryPresets_Names, AreThoseWithAClearSource) {
   // workloads.md section 3: the research preset is borderline and left out.
   EXPECT_EQ(memory_preset_names(),
-            (std::vector<std::string>{"llm_dev_a100_80_seren",
+            (std::vector<std::string>{"dl_training_a100_carma",
+                                      "llm_dev_a100_80_seren",
                                       "llm_dev_a100_80_kalos",
-                                      "hpc_kernels_gh200",
-                                      "dl_training_a100_carma"}));
+                                      "hpc_kernels_gh200"}));
 }
 
 TEST(DrawSignature_OtherJobsAndKnownMemory, ChangeNothing) {

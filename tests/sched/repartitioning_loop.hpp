@@ -72,11 +72,15 @@ class PhaseLoop {
  public:
   static constexpr int kJobsMax = 4096;
 
+  /// When the policy may change a GPU: also when its jobs have been launched but made no step yet?
+  enum class Changes { kSettledOnly, kStartingToo };
   PhaseLoop(const gpu::Geometry& geometry,
             int gpu_count,
             std::unique_ptr<sched::Policy> policy,
-            WrittenPredictor::Knows knows)
+            WrittenPredictor::Knows knows,
+            Changes changes = Changes::kSettledOnly)
       : geometry_(&geometry),
+        changes_(changes),
         view_(geometry, gpu_count, kJobsMax),
         predictor_(geometry, knows),
         checker_(geometry, gpu_count, sched::MemoryRule::kChecked),
@@ -159,8 +163,9 @@ class PhaseLoop {
     EXPECT_EQ(checker_.refusal(view_, predictor_, decisions_).value_or(""), "") << policy_->name();
     std::vector<job::JobId> dropped;
     for (const sched::SetGoal& set : decisions_.goals) {
-      EXPECT_TRUE(phase(set.gpu) == sched::GpuPhase::kSettled ||
-                  (is_starting_allowed_ && phase(set.gpu) == sched::GpuPhase::kStarting))
+      EXPECT_TRUE(
+          phase(set.gpu) == sched::GpuPhase::kSettled ||
+          (changes_ == Changes::kStartingToo && phase(set.gpu) == sched::GpuPhase::kStarting))
           << "a goal for a GPU that changes";
       EXPECT_FALSE(set.goal == goal(set.gpu)) << "a goal that changes nothing";
       for (const sched::Slot& slot : goal(set.gpu).slots) {
@@ -211,8 +216,6 @@ class PhaseLoop {
   GpuId gpu_of(job::JobId job) const { return view_.job(job).gpu; }
   std::size_t job_count() const { return specs_.size(); }
   int preempted_count() const { return preempted_count_; }
-  /// The policy may change a GPU whose jobs have been launched but made no step yet.
-  void allow_starting() { is_starting_allowed_ = true; }
   /// From now on characterisation runs see nothing.
   void make_runs_blind() { is_run_blind_ = true; }
   std::vector<job::JobId> jobs_in(sched::JobView::State state) const {
@@ -245,6 +248,7 @@ class PhaseLoop {
 
  private:
   const gpu::Geometry* geometry_;
+  Changes changes_;
   sched::ClusterView view_;
   WrittenPredictor predictor_;
   sched::DecisionChecker checker_;
@@ -256,7 +260,6 @@ class PhaseLoop {
   SimTime now_;
   int preempted_count_ = 0;
   bool is_run_blind_ = false;
-  bool is_starting_allowed_ = false;
 };
 
 }  // namespace septule::test

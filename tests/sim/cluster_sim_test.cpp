@@ -55,7 +55,7 @@ TEST_P(EveryPolicy, OnEveryModelAndSetting_KeepsEveryRule) {
   for (const std::string_view model : kModels) {
     for (int round = 0; round < 3; ++round) {
       run_all_settings(policy, model, seed);
-      seed += 16;
+      seed += 24;
     }
   }
 }
@@ -83,7 +83,7 @@ RC_GTEST_PROP(ClusterSim, AnyCluster_AnyJobs_KeepsEveryRule, ()) {
                     .setting = *rc::gen::element(sched::Setting::kPaper, sched::Setting::kArtifact),
                     .costs = *rc::gen::element(job::CostKind::kNominal, job::CostKind::kCalibrated),
                     .tick = *rc::gen::element(Duration(), Duration::milliseconds(1), seconds(10)),
-                    .pace = *rc::gen::element(Pace::kOverlapped, Pace::kSerial),
+                    .pace = *rc::gen::element(Pace::kOverlapped, Pace::kSerial, Pace::kSerialStops),
                     .gpus = *rc::gen::inRange(1, 13),
                     .gpus_per_node = *rc::gen::inRange(1, 9),
                     .seed = *rc::gen::inRange<std::uint64_t>(1, 1U << 30U)};

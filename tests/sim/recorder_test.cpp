@@ -73,9 +73,14 @@ TEST(RunRecorder, Timeline_IsOrderedAndSlicesHaveOneUser) {
 }
 
 TEST(RunRecorder, Series_AgreesWithTheRunsOwnTotals) {
-  // Queue x time = the jobs' waiting; busy slices x time = the simulator's own account of them.
+  // Queue x time = the jobs' waiting; busy slices x time = the simulator's own account of them, but
+  // for starts that are given up, which hold their slices there until their GPU is still.
   for (const char* policy : {"nopart", "optsta", "mps-only", "miso", "oracle", "septule"}) {
     const job::RunRecord run = recorded(policy, 0).run;
+    for (const auto& point : run.series) {
+      ASSERT_LE(point.busy_slices, 28) << policy << point.time.to_seconds();
+      ASSERT_GE(point.busy_slices, 0);
+    }
     double waiting_s = 0;
     for (const job::JobOutcome& outcome : run.jobs) {
       waiting_s += outcome.times[static_cast<std::size_t>(job::TimeKind::kWaiting)].to_seconds();
@@ -83,7 +88,7 @@ TEST(RunRecorder, Series_AgreesWithTheRunsOwnTotals) {
     EXPECT_NEAR(integral(run, &job::SeriesPoint::queue), waiting_s, 1e-6 * (waiting_s + 1))
         << policy;
     EXPECT_NEAR(
-        integral(run, &job::SeriesPoint::busy_slices), run.busy_slice_s, 1e-6 * run.busy_slice_s)
+        integral(run, &job::SeriesPoint::busy_slices), run.busy_slice_s, 1e-3 * run.busy_slice_s)
         << policy;
   }
 }
@@ -163,6 +168,21 @@ TEST(GpuSweep, ReCutAroundARunningJob_ShowsIdleAndKeptInstances) {
   ASSERT_EQ(history.busy.size(), 2U);
   EXPECT_EQ(history.busy[0].slices, 3);
   EXPECT_EQ(history.busy[1].time, at_s(40));
+}
+
+TEST(GpuSweep, SegmentWithoutLength_IsPassedOver) {
+  // A job may change its state twice in an instant; nothing of that is drawn.
+  const JobSegment segment{job::JobId(3),
+                           job::JobState::kRunning,
+                           port::JobPlace{GpuId(0), std::nullopt, ActiveThreadPercentage(100)},
+                           at_s(10),
+                           at_s(10),
+                           0.5};
+  GpuSweep sweep(model("A100-40GB"), GpuId(0));
+  sweep.add(segment);
+  const GpuHistory history = sweep.run(at_s(50));
+  EXPECT_TRUE(history.spans.empty());
+  EXPECT_TRUE(history.busy.empty());
 }
 
 }  // namespace

@@ -287,6 +287,22 @@ TEST_F(SimJobsTest, Limits_SetTheRateAndTheObservedStep) {
   EXPECT_EQ(time_of(record().jobs[0], TimeKind::kRunning), 0);
 }
 
+TEST_F(SimJobsTest, EndOfACharacterisation_LetsTheJobRunOnAtFullSpeed) {
+  // 10 s at 14 %, then as kRun without a limit; nothing is saved or started again.
+  const JobId job = add_job(100);
+  begin();
+  jobs_->start(
+      GpuId(0), std::vector<port::JobStart>{{job, whole()}}, port::RunPurpose::kCharacterise, 1);
+  jobs_->set_atp(GpuId(0), ActiveThreadPercentage(14));
+  run_until(12);
+  jobs_->end_characterisation(GpuId(0));
+  run_out();
+  const double done = 10 * book_->speed_at(job::SignatureIndex(0), 0.14);
+  expect_close(*record().jobs[0].finish, 12 + 100 - done);
+  EXPECT_EQ(time_of(record().jobs[0], TimeKind::kCharacterisation), 10);
+  EXPECT_EQ(record().checkpoints, 0);
+}
+
 TEST_F(SimJobsTest, Phase_ChangesTheSpeedAndIsReportedWithItsFactor) {
   // 50 s at 0.4, then 50 s at 0.8: 125 s + 62.5 s.
   const JobId job = add_job(100);

@@ -20,6 +20,8 @@ job::GenerateOptions options_of(const Invocation& invocation) {
   options.seed = static_cast<std::uint64_t>(invocation.number("seed"));
   options.duration_max = seconds_to_duration(invocation.number("duration-max"));
   options.gang_share = invocation.number("gang-share");
+  options.phase_share = invocation.number("phase-share");
+  options.priority_share = invocation.number("priority-share");
   options.users = static_cast<int>(invocation.number("users"));
   options.arrivals.kind = checked_value(job::parse_arrival_kind(invocation.text("arrivals")),
                                         "the choices of --arrivals are kinds of arrivals");
@@ -103,6 +105,19 @@ std::vector<OptionRecord> generate_options() {
            .default_text = "0",
            .min = 0,
            .max = 1},
+          {.name = "phase-share",
+           .value = "X",
+           .text = "Share of the jobs that go on as another model or batch size from a drawn part "
+                   "of their work on (column phases).",
+           .default_text = "0",
+           .min = 0,
+           .max = 1},
+          {.name = "priority-share",
+           .value = "X",
+           .text = "Share of the jobs with priority 1 instead of 0 (column priority).",
+           .default_text = "0",
+           .min = 0,
+           .max = 1},
           {.name = "users",
            .value = "N",
            .text = "Number of users.",
@@ -129,8 +144,9 @@ Command trace_generate_command() {
            .description =
                {"Durations follow the curve that was published for the Helios clusters, cut at "
                 "--duration-max; model and batch size are uniform over the 32 measured training "
-                "jobs. Durations, models, gangs, users and arrivals have random streams of their "
-                "own, so that changing one option leaves the others' draws alone."},
+                "jobs. Durations, models, gangs, phases, priorities, users and arrivals have "
+                "random streams of their own, so that changing one option leaves the others' draws "
+                "alone."},
            .options = generate_options(),
            .examples = {{"septule trace generate --jobs 1000 --gap 10 --seed 7 --to jobs.csv",
                          "a thousand jobs, one every ten seconds"},
