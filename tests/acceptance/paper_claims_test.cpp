@@ -56,6 +56,21 @@ TEST(PaperClaims, PredictionError_LeavesTheGain) {
   }
 }
 
+TEST(PaperClaims, ArrivalGaps_MisoLeadsUnderLoadAndNeverLoses) {
+  // The paper sweeps gaps of 5 to 60 s: MISO takes at least half of the JCT while NoPart is
+  // overloaded (below 19 s), and is never worse by more than 1 %.
+  for (const double gap_s : {5, 10, 15, 20, 30, 45, 60}) {
+    RunCase baseline = kNoPart;
+    baseline.gap_s = gap_s;
+    RunCase miso = kMiso;
+    miso.gap_s = gap_s;
+    const Gain gain = gain_over(baseline, miso, 5);
+    EXPECT_LE(gain.jct, gap_s < 19 ? -0.5 : 0.01) << gap_s << " s: " << gain.jct;
+    EXPECT_LE(gain.makespan, 0.01) << gap_s;
+    EXPECT_GE(gain.stp, -0.01) << gap_s;
+  }
+}
+
 TEST(PaperClaims, CalibratedNoPart_IsCloseToTheMeasuredRun) {
   // The testbed's run of the artifact's seed 1 had 3,122.3 s and 14,002 s (miso.md 2.5).
   const CaseFigures figures = run_case({.policy = "nopart",
