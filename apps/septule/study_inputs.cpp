@@ -1,6 +1,7 @@
 #include "septule/study_inputs.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -46,7 +47,8 @@ Result<std::string> read_trace_text(const std::string& path) {
 }
 
 Result<interop::TraceImport> import_text(const StudySettings& settings,
-                                         const interop::InputText& input) {
+                                         const interop::InputText& input,
+                                         std::span<const job::PerfSignature> signatures) {
   interop::TraceFormat format = interop::TraceFormat::kSeptule;
   if (settings.text("format") == "auto") {
     SEPTULE_TRY(format, interop::detect_trace_format(input));
@@ -55,7 +57,10 @@ Result<interop::TraceImport> import_text(const StudySettings& settings,
                            "the choices of --format are the formats");
   }
   const auto processors = static_cast<std::int64_t>(settings.number("processors-per-gpu"));
-  return interop::import_trace(input, {.format = format, .processors_per_gpu = processors});
+  return interop::import_trace(input,
+                               {.format = format,
+                                .processors_per_gpu = processors,
+                                .signatures = interop::signature_names(signatures)});
 }
 
 interop::TraceWorkloadOptions workload_options(const StudySettings& settings) {
@@ -213,6 +218,13 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
   const std::string trace = settings.text("trace");
   jobs.source_name = source_name_of(trace);
   if (is_builtin(trace)) {
+    if (settings.is_given("signatures")) {
+      return settings.located("signatures",
+                              Error{ErrorCode::kInvalidInput,
+                                    fmt::format("the jobs of {} have the built-in signatures; "
+                                                "expected a trace file beside own signatures",
+                                                trace)});
+    }
     SEPTULE_TRY(jobs.workload, job::miso_workload(trace));
     jobs.jobs_in_trace = static_cast<std::int64_t>(jobs.workload.jobs.size());
     return jobs;
@@ -220,12 +232,14 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
   SEPTULE_TRY(const std::string text, read_trace_text(trace));
   Digest digest;
   digest.add(text);
+  interop::TraceWorkloadOptions options = workload_options(settings);
+  SEPTULE_TRY(options.signatures, load_signatures(settings.text("signatures"), digest));
   jobs.digest = digest.value();
-  SEPTULE_TRY(interop::TraceImport import, import_text(settings, {text, jobs.source_name}));
+  SEPTULE_TRY(interop::TraceImport import,
+              import_text(settings, {text, jobs.source_name}, options.signatures));
   jobs.has_submit_times = import.trace.has_submit_times;
   jobs.findings = std::move(import.findings);
-  SEPTULE_TRY(interop::TraceWorkload made,
-              interop::workload_from_trace(import.trace, workload_options(settings)));
+  SEPTULE_TRY(interop::TraceWorkload made, interop::workload_from_trace(import.trace, options));
   jobs.jobs_in_trace = made.jobs_in_trace;
   for (interop::TraceFinding& finding : made.findings) {
     // What the import has said of the same rows is not said again.

@@ -53,6 +53,7 @@ void add_cluster_records(std::vector<OptionRecord>& records) {
                      .completion = CompletionKind::kFile});
   records.push_back(trace_format_option());
   records.push_back(processors_per_gpu_option());
+  records.push_back(signatures_option());
   records.push_back({.name = "gangs",
                      .value = "WHAT",
                      .text = "Whether jobs of a trace on several GPUs are kept.",

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "interop/trace_workload.hpp"
 #include "report/table.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -151,6 +152,24 @@ OptionRecord processors_per_gpu_option() {
           .is_integer = true};
 }
 
+OptionRecord signatures_option() {
+  return {.name = "signatures",
+          .value = "FILE",
+          .text =
+              "Signatures of your own jobs (docs/formats.md, Signatures), which app and phases "
+              "of a trace may name beside the built-in ones.",
+          .completion = CompletionKind::kFile};
+}
+
+Result<std::vector<job::PerfSignature>> load_signatures(const std::string& path, Digest& digest) {
+  if (path.empty()) {
+    return std::vector<job::PerfSignature>();
+  }
+  SEPTULE_TRY(const std::string text, read_input(path));
+  digest.add(text);
+  return job::parse_signatures(text, source_name_of(path));
+}
+
 Result<LoadedTrace> load_trace(const Invocation& invocation, const std::string& path) {
   SEPTULE_TRY(const std::string text, read_input(path, interop::kTraceBytesMax));
   const std::string name = source_name_of(path);
@@ -162,9 +181,13 @@ Result<LoadedTrace> load_trace(const Invocation& invocation, const std::string& 
     loaded.format = checked_value(interop::parse_trace_format(invocation.text("format")),
                                   "the choices of --format are the formats");
   }
+  Digest unused;
+  SEPTULE_TRY(const std::vector<job::PerfSignature> signatures,
+              load_signatures(invocation.text("signatures"), unused));
   const interop::TraceImportOptions options{
       .format = loaded.format,
-      .processors_per_gpu = static_cast<std::int64_t>(invocation.number("processors-per-gpu"))};
+      .processors_per_gpu = static_cast<std::int64_t>(invocation.number("processors-per-gpu")),
+      .signatures = interop::signature_names(signatures)};
   SEPTULE_TRY(loaded.import, interop::import_trace(input, options));
   return loaded;
 }

@@ -6,9 +6,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/digest.hpp"
 #include "interop/trace_builder.hpp"
 #include "interop/trace_formats.hpp"
 #include "interop/trace_statistics.hpp"
+#include "job/perf_signature.hpp"
 #include "septule/app.hpp"
 
 namespace septule::app {
@@ -17,6 +19,11 @@ namespace septule::app {
 OptionRecord trace_format_option();
 /// --processors-per-gpu of the same.
 OptionRecord processors_per_gpu_option();
+
+/// --signatures of the commands that read traces: a file of own signatures.
+OptionRecord signatures_option();
+/// The signatures of this file; none for an empty path. Their text goes into `digest`.
+Result<std::vector<job::PerfSignature>> load_signatures(const std::string& path, Digest& digest);
 
 /// A trace read from a file or standard input, as these options say.
 struct LoadedTrace {

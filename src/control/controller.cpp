@@ -46,9 +46,9 @@ void Controller::submit(const job::JobSpec& spec) {
 
 void Controller::report(const AgentReport& report) {
   reports_.push_back(report);
-  if (is_working_ && (report.kind == AgentReport::Kind::kReady ||
-                      report.kind == AgentReport::Kind::kStopped ||
-                      report.kind == AgentReport::Kind::kTroubled)) {
+  if (is_working_ &&
+      (report.kind == AgentReport::Kind::kReady || report.kind == AgentReport::Kind::kStopped ||
+       report.kind == AgentReport::Kind::kTroubled)) {
     parts_.env.call_at(parts_.env.now(), port::TimerClass::kController, *this, kIssueTimer);
   }
   wake();
@@ -97,8 +97,7 @@ void Controller::wake() {
   }
   const SimTime now = parts_.env.now();
   const bool is_resting = now == rested_at_ && now > SimTime();
-  const SimTime due =
-      is_resting ? now + options_.tick : next_tick(rested_at_, now, options_.tick);
+  const SimTime due = is_resting ? now + options_.tick : next_tick(rested_at_, now, options_.tick);
   if (due < wake_at_ || wake_at_ < now) {
     wake_at_ = due;
     parts_.env.call_at(due, port::TimerClass::kController, *this, kStepTimer);

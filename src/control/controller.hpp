@@ -96,9 +96,9 @@ class Controller final : public port::TimerTarget, public ControllerLink {
   std::vector<const job::JobSpec*> submitted_;
   std::vector<AgentReport> reports_;
   std::vector<sched::Event> events_;
-  bool is_working_ = false;                ///< a serial controller has orders in hand
-  std::optional<GpuId> stopping_;          ///< kSerialStops: whose jobs it waits for
-  SimTime rested_at_;                      ///< end of its last work: ticks count from there
+  bool is_working_ = false;        ///< a serial controller has orders in hand
+  std::optional<GpuId> stopping_;  ///< kSerialStops: whose jobs it waits for
+  SimTime rested_at_;              ///< end of its last work: ticks count from there
   sched::Decisions decisions_;
   std::vector<job::JobId> dropped_;
   SimTime wake_at_ = SimTime::never();

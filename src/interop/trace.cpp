@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "interop/limits.hpp"
 #include "interop/trace_phases.hpp"
+#include "interop/trace_workload.hpp"
 
 namespace septule::interop {
 
@@ -287,10 +288,9 @@ Trace trace_of_workload(const job::Workload& workload) {
       job.priority = spec.priority;
     }
     for (const job::JobPhase& phase : spec.phases) {
-      job.phases.push_back(
-          {.begins_at = phase.begins_at,
-           .signature =
-               workload.signatures.at(static_cast<std::size_t>(phase.signature.value())).name});
+      const auto at = static_cast<std::size_t>(phase.signature.value());
+      job.phases.push_back({.begins_at = phase.begins_at,
+                            .signature = normalised_app(workload.signatures.at(at).name)});
     }
     trace.jobs.push_back(std::move(job));
   }

@@ -33,7 +33,7 @@ Result<TraceFormat> detect_trace_format(const InputText& input);
 struct TraceImportOptions {
   std::optional<TraceFormat> format;    ///< nothing = detect
   std::int64_t processors_per_gpu = 1;  ///< SWF knows processors only; >= 1
-  /// Names of signatures that phases may have beside the built-in ones.
+  /// Names of signatures that phases may have beside the built-in ones (signature_names()).
   std::vector<std::string> signatures;
 };
 

@@ -59,7 +59,8 @@ class WorkloadMaker {
     for (job::PerfSignature& signature : job::builtin_signatures()) {
       measured_.emplace(signature.name, std::move(signature));
     }
-    phase_names_ = phase_signature_names({});
+    SEPTULE_TRY_STATUS(add_own_signatures());
+    phase_names_ = phase_signature_names(signature_names(options_.signatures));
     result_.jobs_in_trace = static_cast<std::int64_t>(trace_.jobs.size());
     std::map<std::string_view, int> line_of_id;
     for (const TraceJob& job : trace_.jobs) {
@@ -111,6 +112,23 @@ class WorkloadMaker {
     }
     if (!(options_.compute_bound_share >= 0 && options_.compute_bound_share <= 1)) {
       return Error{ErrorCode::kUsage, "the compute-bound share is out of range; expected 0 to 1"};
+    }
+    return {};
+  }
+
+  Status add_own_signatures() {
+    std::map<std::string, std::string_view> own;
+    for (const job::PerfSignature& signature : options_.signatures) {
+      const std::string name = normalised_app(signature.name);
+      const auto [other, is_new] = own.emplace(name, signature.name);
+      if (!is_new) {
+        return Error{ErrorCode::kInvalidInput,
+                     fmt::format("signatures {} and {} are one to a trace, whose names have no "
+                                 "letter case; expected each name once",
+                                 quoted_for_message(other->second),
+                                 quoted_for_message(signature.name))};
+      }
+      measured_.insert_or_assign(name, signature);
     }
     return {};
   }
@@ -281,6 +299,14 @@ std::string normalised_app(std::string_view app) {
     return *found;
   }
   return std::string(trimmed(text.substr(0, text.find('|'))));
+}
+
+std::vector<std::string> signature_names(std::span<const job::PerfSignature> signatures) {
+  std::vector<std::string> names;
+  for (const job::PerfSignature& signature : signatures) {
+    names.push_back(signature.name);
+  }
+  return names;
 }
 
 Result<TraceWorkload> workload_from_trace(const Trace& trace, const TraceWorkloadOptions& options) {

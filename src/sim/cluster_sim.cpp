@@ -91,7 +91,10 @@ Status ClusterSim::build() {
     options.mps_start = Duration();
     options.mps_stop = Duration();
   }
-  const control::AgentWaits waits = setup_.policy->is_free ? control::AgentWaits() : setup_.waits;
+  control::AgentWaits waits = setup_.policy->is_free ? control::AgentWaits() : setup_.waits;
+  waits.stops = setup_.controller.pace == control::Controller::Options::Pace::kSerialStops
+                    ? control::AgentWaits::Stops::kReported
+                    : control::AgentWaits::Stops::kSilent;
   for (int first = 0; first < setup_.gpu_count; first += setup_.gpus_per_node) {
     const int count = std::min(setup_.gpus_per_node, setup_.gpu_count - first);
     const std::vector<const gpu::Geometry*> boards(static_cast<std::size_t>(count),

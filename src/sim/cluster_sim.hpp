@@ -34,7 +34,7 @@ struct SimSetup {
   predict::MpsModel mps;
   predict::TableError error;  ///< of the belief, for policies that have one
   device::EmulatedDeviceOptions device;
-  control::AgentWaits waits;
+  control::AgentWaits waits;  ///< `stops` is filled in: it goes with the controller's pace
   control::Controller::Options controller;
   double whole_instance_speed = 1;  ///< see SimJobs::Truth
   double neighbour_loss = 0;

@@ -98,6 +98,9 @@ SimSetup common_setup(sched::Setting setting) {
     common.device.full_reset = Duration::milliseconds(4000);
     common.waits.after_checkpoint = Duration::milliseconds(1000);
     common.waits.after_mps = Duration::milliseconds(2500);
+    common.controller.pace = control::Controller::Options::Pace::kSerialStops;
+    // 0.5 s and the rest of a step, seen at the second poll of 0.5 s.
+    common.costs.checkpoint_base = Duration::milliseconds(1000);
     // An empty file is written: the footprint costs nothing.
     common.costs.checkpoint_bytes_per_s = std::numeric_limits<double>::infinity();
     common.costs.restart_bytes_per_s = std::numeric_limits<double>::infinity();

@@ -203,6 +203,10 @@ class ScriptedRunner final : public port::JobRunner {
     log.push_back(fmt::format("atp {}", atp.value()));
     atp_ = atp;
   }
+  void end_characterisation(GpuId /*gpu*/) override {
+    log.push_back("end of characterisation");
+    atp_ = ActiveThreadPercentage(100);
+  }
   std::optional<Duration> observed_step(job::JobId job) const override {
     return Duration::milliseconds(1000 * job.value() + atp_.value());
   }

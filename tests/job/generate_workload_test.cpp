@@ -121,6 +121,63 @@ TEST(GenerateWorkload_GangShare, ChangesNothingElse) {
   }
 }
 
+TEST(GenerateWorkload_PhaseAndPriorityShare, ChangeNothingElse) {
+  // Phases and priorities come from streams of their own, and a larger share only adds some.
+  GenerateOptions options = options_with(300, 3);
+  options.gang_share = 0.2;
+  const Workload alone = *generate_workload(options);
+  options.phase_share = 0.3;
+  options.priority_share = 0.3;
+  const Workload some = *generate_workload(options);
+  options.phase_share = 0.6;
+  options.priority_share = 1;
+  const Workload more = *generate_workload(options);
+  for (std::size_t i = 0; i < 300; ++i) {
+    EXPECT_EQ(alone.jobs[i].name, some.jobs[i].name);
+    EXPECT_EQ(alone.jobs[i].work, some.jobs[i].work);
+    EXPECT_EQ(alone.jobs[i].submit, some.jobs[i].submit);
+    EXPECT_EQ(alone.jobs[i].signature, some.jobs[i].signature);
+    EXPECT_EQ(alone.jobs[i].gpus, some.jobs[i].gpus);
+    EXPECT_EQ(alone.jobs[i].user, some.jobs[i].user);
+    EXPECT_TRUE(alone.jobs[i].phases.empty());
+    EXPECT_EQ(alone.jobs[i].priority, 0);
+    EXPECT_EQ(more.jobs[i].priority, 1);
+    if (!some.jobs[i].phases.empty()) {
+      ASSERT_EQ(more.jobs[i].phases.size(), 1U);
+      EXPECT_EQ(more.jobs[i].phases[0].begins_at, some.jobs[i].phases[0].begins_at);
+      EXPECT_EQ(more.jobs[i].phases[0].signature, some.jobs[i].phases[0].signature);
+    }
+  }
+}
+
+TEST(GenerateWorkload_ManyPhases, AreUniformAndAChange) {
+  // One change each, to another signature, at a fraction that is uniform between 0 and 1.
+  GenerateOptions options = options_with(20000, 4);
+  options.phase_share = 0.5;
+  options.priority_share = 0.25;
+  const Workload workload = *generate_workload(options);
+  EXPECT_TRUE(check_workload(workload).is_ok());
+  std::vector<double> begins;
+  std::set<int> signatures;
+  int urgent = 0;
+  for (const JobSpec& job : workload.jobs) {
+    urgent += job.priority;
+    if (job.phases.empty()) {
+      continue;
+    }
+    ASSERT_EQ(job.phases.size(), 1U);
+    EXPECT_NE(job.phases[0].signature, job.signature);
+    begins.push_back(job.phases[0].begins_at);
+    signatures.insert(job.phases[0].signature.value());
+  }
+  EXPECT_NEAR(static_cast<double>(begins.size()), 10000, 350);
+  EXPECT_NEAR(urgent, 5000, 300);
+  EXPECT_NEAR(quantile(begins, 0.1), 0.1, 0.02);
+  EXPECT_NEAR(quantile(begins, 0.5), 0.5, 0.025);
+  EXPECT_NEAR(quantile(begins, 0.9), 0.9, 0.02);
+  EXPECT_EQ(signatures.size(), 32U);
+}
+
 TEST(GenerateWorkload_WrongOptions, AreRefused) {
   // Each message gives the value and what would be valid.
   const auto message = [](void (*change)(GenerateOptions&)) {
@@ -140,6 +197,10 @@ TEST(GenerateWorkload_WrongOptions, AreRefused) {
   EXPECT_EQ(
       message([](GenerateOptions& o) { o.gang_share = std::numeric_limits<double>::quiet_NaN(); }),
       "a share of gangs of nan; expected 0 to 1");
+  EXPECT_EQ(message([](GenerateOptions& o) { o.phase_share = -0.1; }),
+            "a share of jobs with a phase of -0.1; expected 0 to 1");
+  EXPECT_EQ(message([](GenerateOptions& o) { o.priority_share = 2; }),
+            "a share of jobs of priority 1 of 2; expected 0 to 1");
   EXPECT_EQ(message([](GenerateOptions& o) { o.users = 0; }), "0 users; expected 1 to 1000000");
   EXPECT_NE(message([](GenerateOptions& o) { o.arrivals.kind = ArrivalKind::kTrace; }), "");
   EXPECT_NE(message([](GenerateOptions& o) { o.arrivals.gap = Duration(); }), "");

@@ -86,7 +86,7 @@ HeldOut predict_held_out(const gpu::Geometry& geometry,
   HeldOut errors;
   const int whole = geometry.compute_slices().value();
   for (const auto& [name, times] : jobs) {
-    const auto has = [&times = times](int slices) { return times.contains(slices); };
+    const auto has = [&of_job = times](int slices) { return of_job.contains(slices); };
     if (!std::ranges::all_of(given, has) || !std::ranges::all_of(held, has)) {
       continue;
     }

@@ -171,6 +171,18 @@ TEST(TablePredictor, Phases_ThatNeedMore_AreDeclaredAtOnce) {
   EXPECT_EQ(on(predictor.speeds(JobId(0)), "1g.5gb"), 0);
 }
 
+TEST(TablePredictor, Phases_ThatNeedLess_KeepWhatTheFirstNeeds) {
+  // Aim: a job known by a later phase is not believed to fit where its own signature does not.
+  TablePredictor predictor(book(), {.knowledge = Knowledge::kPerJob});
+  JobSpec shrinking = spec(0, 1);
+  shrinking.phases = {{.begins_at = 0.5, .signature = SignatureIndex(0)}};
+  predictor.submitted(shrinking);
+  predictor.characterised({.job = JobId(0), .levels = {}, .signature = SignatureIndex(0)});
+  EXPECT_EQ(predictor.need(JobId(0)), Bytes::mebibytes(9856));
+  EXPECT_EQ(on(predictor.speeds(JobId(0)), "1g.5gb"), 0);
+  EXPECT_GT(on(predictor.speeds(JobId(0)), "2g.10gb"), 0);
+}
+
 TEST(TablePredictor, OtherModels_StatedMemory_GoesByTheirProfiles) {
   // Aim: the same rules hold on an A30 and where a model's memory is not published.
   const SpeedBook a30 = make_book(model("A30-24GB"), {amdahl("a", 30, 70)});

@@ -216,6 +216,7 @@ class PhaseLoop {
   GpuId gpu_of(job::JobId job) const { return view_.job(job).gpu; }
   std::size_t job_count() const { return specs_.size(); }
   int preempted_count() const { return preempted_count_; }
+  void allow_starting() { changes_ = Changes::kStartingToo; }
   /// From now on characterisation runs see nothing.
   void make_runs_blind() { is_run_blind_ = true; }
   std::vector<job::JobId> jobs_in(sched::JobView::State state) const {

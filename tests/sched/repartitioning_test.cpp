@@ -375,6 +375,9 @@ TEST_F(RepartitioningTest, RandomEvents_NoJobLostAndOrderKept) {
         PhaseLoop loop = this->loop(name,
                                     2 + static_cast<int>(seed % 5),
                                     {.setting = setting, .gap = Duration::milliseconds(20000)});
+        if (setting == Setting::kArtifact) {
+          loop.allow_starting();
+        }
         RandomLoop random(loop, seed);
         std::map<JobId, GpuId> homes;
         for (int step = 0; step < 150; ++step) {

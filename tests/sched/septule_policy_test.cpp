@@ -11,6 +11,7 @@
 #include "sched/policies/septule.hpp"
 #include "sched/policy_registry.hpp"
 #include "sched/repartitioning_loop.hpp"
+#include "support/policy_loop.hpp"
 
 namespace septule {
 namespace {
@@ -22,6 +23,8 @@ using test::PhaseLoop;
 using test::WrittenPredictor;
 using Knows = WrittenPredictor::Knows;
 using State = sched::JobView::State;
+
+class SeptuleMemoryTest : public test::PolicyTest {};
 
 class SeptulePolicyTest : public ::testing::Test {
  protected:
@@ -297,6 +300,17 @@ TEST_F(SeptulePolicyTest, StartingGpu_TakesMoreJobs) {
   ASSERT_EQ(loop.phase(GpuId(0)), GpuPhase::kStarting);
   loop.decide();
   EXPECT_TRUE(loop.is_placed(second));
+}
+
+TEST_F(SeptuleMemoryTest, UnknownJobsTogether_NeedMoreThanTheirProfiles_AreLimitedByMemory) {
+  // Aim: what jobs need together under MPS counts, not only the instances that they fit later.
+  test::PolicyLoop loop = this->loop("septule", 1);
+  for (int i = 0; i < 5; ++i) {
+    loop.submit({.smallest = "1g.5gb", .need = Bytes::mebibytes(12000)});
+  }
+  loop.decide();
+  EXPECT_EQ(loop.jobs_in(State::kPlaced).size(), 3U);
+  EXPECT_EQ(loop.jobs_in(State::kWaiting).size(), 2U);
 }
 
 }  // namespace

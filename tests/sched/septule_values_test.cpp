@@ -93,7 +93,7 @@ TEST_F(SeptuleValuesTest, Weight_BySpeed_FallsWithAge) {
   EXPECT_NEAR(values.weight(call(), job), 0.5, 1e-12);
 }
 
-TEST_F(SeptuleValuesTest, Weight_ByFairness_IsTheSlowdownSoFar) {
+TEST_F(SeptuleValuesTest, Weight_ByFairness_IsTheSquareOfTheSlowdownSoFar) {
   // Aim: 1 for a job at full speed, growing for one that stands still, never below 1.
   SeptuleValues values = this->values(SeptuleAim::kFairness);
   const JobId fast = submit();
@@ -101,7 +101,7 @@ TEST_F(SeptuleValuesTest, Weight_ByFairness_IsTheSlowdownSoFar) {
   values.run_at(call(), fast, 1);
   advance(540);
   EXPECT_NEAR(values.weight(call(), fast), 1, 1e-12);
-  EXPECT_NEAR(values.weight(call(), waiting), 10, 1e-12);
+  EXPECT_NEAR(values.weight(call(), waiting), 100, 1e-9);
 }
 
 TEST_F(SeptuleValuesTest, Utility_EveryBelief_IsPositiveAndGrows) {

@@ -42,22 +42,25 @@ TEST(ClusterSimFaults, RefusalsOfEveryKind_AreSurvivedByEveryPolicy) {
   }
 }
 
-TEST(ClusterSimFaults, AllRefusalsTogether_WithSerialTick_AreSurvived) {
+TEST(ClusterSimFaults, AllRefusalsTogether_WithSerialPaces_AreSurvived) {
   // The artifact's controller waits for one GPU at a time: a refusal must not hold it for ever.
+  using Pace = control::Controller::Options::Pace;
   std::uint64_t seed = 900;
   for (const std::string_view policy : test::policies()) {
-    const Case wanted{.policy = policy,
-                      .setting = sched::Setting::kArtifact,
-                      .tick = test::seconds(10),
-                      .pace = control::Controller::Options::Pace::kSerial,
-                      .gpus = 3,
-                      .seed = ++seed};
-    const job::Workload workload = test::servable(wanted, odd_workload(seed, 25));
-    SimSetup setup = setup_of(wanted, workload);
-    for (const Fault& fault : kFaults) {
-      setup.device.faults.*fault.ratio = {.numerator = 1, .denominator = 20};
+    for (const Pace pace : {Pace::kSerial, Pace::kSerialStops}) {
+      const Case wanted{.policy = policy,
+                        .setting = sched::Setting::kArtifact,
+                        .tick = test::seconds(10),
+                        .pace = pace,
+                        .gpus = 3,
+                        .seed = ++seed};
+      const job::Workload workload = test::servable(wanted, odd_workload(seed, 25));
+      SimSetup setup = setup_of(wanted, workload);
+      for (const Fault& fault : kFaults) {
+        setup.device.faults.*fault.ratio = {.numerator = 1, .denominator = 20};
+      }
+      checked_run(setup, wanted.text());
     }
-    checked_run(setup, wanted.text());
   }
 }
 

@@ -77,14 +77,11 @@ inline const predict::SpeedBook& book_of(std::string_view key) {
   return *found->second;
 }
 
-/// The registered policies that promise to serve every job. (`septule` is being rewritten: it joins
-/// when it leaves no GPU unused after a characterisation run that all its jobs have left.)
+/// The registered policies.
 inline std::vector<std::string_view> policies() {
   std::vector<std::string_view> names;
   for (const sched::PolicyVariant& policy : sched::policy_variants()) {
-    if (policy.name != "septule") {
-      names.push_back(policy.name);
-    }
+    names.push_back(policy.name);
   }
   return names;
 }
@@ -101,17 +98,20 @@ struct Case {
   int gpus_per_node = 2;
   std::uint64_t seed = 1;
 
+  std::string_view pace_name() const {
+    using enum control::Controller::Options::Pace;
+    return pace == kOverlapped ? "overlapped" : pace == kSerial ? "serial" : "serial-stops";
+  }
   std::string text() const {
-    return fmt::format(
-        "{} x {} {} {} {} tick {} s {} seed {}",
-        gpus,
-        model,
-        policy,
-        setting == sched::Setting::kPaper ? "paper" : "artifact",
-        job::cost_kind_name(costs),
-        tick.to_seconds(),
-        pace == control::Controller::Options::Pace::kSerial ? "serial" : "overlapped",
-        seed);
+    return fmt::format("{} x {} {} {} {} tick {} s {} seed {}",
+                       gpus,
+                       model,
+                       policy,
+                       setting == sched::Setting::kPaper ? "paper" : "artifact",
+                       job::cost_kind_name(costs),
+                       tick.to_seconds(),
+                       pace_name(),
+                       seed);
   }
 };
 
@@ -151,6 +151,9 @@ inline SimSetup setup_of(const Case& wanted, const job::Workload& workload) {
     if (wanted.policy.starts_with("mps-only")) {
       setup.controller.memory_rule = sched::MemoryRule::kIgnored;
     }
+  }
+  if (wanted.pace == control::Controller::Options::Pace::kSerialStops) {
+    setup.waits.stops = control::AgentWaits::Stops::kReported;
   }
   setup.seed = wanted.seed;
   return setup;

@@ -206,7 +206,7 @@ TEST(CommonSetup, Artifact_HasItsConstants) {
   EXPECT_EQ(artifact.device.full_reset, test::seconds(4));
   EXPECT_EQ(artifact.waits.after_checkpoint, test::seconds(1));
   EXPECT_EQ(artifact.waits.after_mps, test::seconds(2.5));
-  EXPECT_EQ(job::checkpoint_time(artifact.costs, Bytes::mebibytes(4096)), test::seconds(0.5));
+  EXPECT_EQ(job::checkpoint_time(artifact.costs, Bytes::mebibytes(4096)), test::seconds(1));
   EXPECT_FALSE(common_setup(sched::Setting::kPaper).device.full_reset.has_value());
 }
 

@@ -61,6 +61,7 @@ Command trace_describe_command() {
                           .completion = CompletionKind::kFile}},
            .options = {trace_format_option(),
                        processors_per_gpu_option(),
+                       signatures_option(),
                        output_option(),
                        verbose_option()},
            .examples = {{"septule trace describe jobs.csv", "tables and bars"},

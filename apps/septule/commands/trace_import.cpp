@@ -91,6 +91,7 @@ Command trace_import_command() {
                           .completion = CompletionKind::kFile}},
            .options = {trace_format_option(),
                        processors_per_gpu_option(),
+                       signatures_option(),
                        {.name = "to",
                         .value = "FILE",
                         .text = "Where to write the trace; - for standard output instead of the "

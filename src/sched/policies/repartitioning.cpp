@@ -243,9 +243,6 @@ bool RepartitioningPolicy::place(Call& call, GpuId gpu, job::JobId job) {
   if (goal_.find(job) == nullptr) {
     return false;
   }
-  if (pass_ == Pass::kOneByOne) {
-    note_arrival(call, gpu);
-  }
   emit(call, gpu, "arrival");
   return true;
 }
@@ -277,12 +274,14 @@ bool RepartitioningPolicy::place_gang(Call& call, const job::JobSpec& spec) {
 // ---- goals
 
 void RepartitioningPolicy::emit(Call& call, GpuId gpu, std::string_view reason) {
+  if (pass_ == Pass::kOneByOne) {
+    note_change(call, gpu);
+  }
   call.out.goals.push_back({.gpu = gpu, .goal = goal_, .reason = reason});
   index_.erase(gpu);
   postponed_.erase(static_cast<std::size_t>(gpu.value()));
   state(gpu).is_dirty = false;
   state(gpu).decided_at = call_count_;
-  state(gpu).changed_at = call.context.now;
 }
 
 bool RepartitioningPolicy::complete_goal(Call& call, GpuId gpu, Cause cause) {

@@ -40,7 +40,11 @@ namespace septule::sched {
 ///     back to the whole profile if no job waits.
 /// A GPU may take a job or a new partition in phase kSettled only. What is due earlier is
 /// remembered until an event of that GPU. (The artifact looks at MPS phases only and stops jobs
-/// that have not made a step yet, its bug 2; the guards of 3 s vanish within its tick of 10 s.)
+/// that have not made a step yet, its bug 2: kArtifact takes kStarting too.)
+/// kArtifact with Pass::kOneByOne follows the artifact's loop instead: one decision a call, in the
+/// order departures, arrivals, ends of characterisation runs; the partition after a run is the one
+/// for the jobs that began it, so that a job that ended meanwhile leaves its instance empty; no job
+/// comes to a GPU within 4 s of its last change.
 ///
 /// Ties: lowest GPU number; jobs by id; partitions as TargetFinder has them.
 /// When no partition serves all jobs (beliefs in error): it is sought again with speeds in
@@ -109,8 +113,9 @@ class RepartitioningPolicy final : public Policy {
   bool place_next(Call& call);
   bool settle_next(Call& call);
   bool cut_next(Call& call);
+  void end_pass(Call& call);
   std::optional<GpuId> find_gpu_as_artifact(const Call& call, int rank);
-  void note_arrival(const Call& call, GpuId gpu);
+  void note_change(const Call& call, GpuId gpu);
   void end_characterisation(Call& call, GpuId gpu);
 
   /// Completes goal_ from its slots (sorted by job id; at least one). False if the whole change has
@@ -145,9 +150,11 @@ class RepartitioningPolicy final : public Policy {
   std::uint64_t call_count_ = 0;
   // One by one: where the pass stands, and which jobs it may see (ids below).
   enum class Stage { kDepartures, kArrivals, kCharacterised } stage_ = Stage::kDepartures;
+  bool has_news_ = false;
   int next_gpu_ = 0;
   int known_jobs_ = 0;
   int seen_jobs_ = 0;
+  SimTime guarded_until_;
   IndexSet finished_runs_;
   // Working memory of decide().
   std::vector<GpuId> touched_;

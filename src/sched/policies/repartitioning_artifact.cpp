@@ -33,6 +33,8 @@ void RepartitioningPolicy::take_next_step(Call& call, std::span<const Event> eve
       index_.erase(gpu);
     }
   }
+  // What happens in the middle of a pass may concern a part of it that is over.
+  has_news_ = stage_ != Stage::kDepartures && (has_news_ || !events.empty());
   if (stage_ == Stage::kDepartures) {
     if (place_next(call) || settle_next(call)) {
       return;
@@ -47,8 +49,25 @@ void RepartitioningPolicy::take_next_step(Call& call, std::span<const Event> eve
     stage_ = Stage::kCharacterised;
   }
   if (!cut_next(call)) {
-    stage_ = Stage::kDepartures;
-    next_gpu_ = 0;
+    end_pass(call);
+  }
+}
+
+/// The artifact's loop turns for ever; ours asks to be called when something is left for the next.
+void RepartitioningPolicy::end_pass(Call& call) {
+  stage_ = Stage::kDepartures;
+  next_gpu_ = 0;
+  const bool is_unseen = known_jobs_ > seen_jobs_;
+  const bool is_waited_for = !call.view.queue().empty() && !is_unseen;
+  bool is_left = is_unseen || has_news_;
+  for (auto at = postponed_.first(); at.has_value() && !is_waited_for && !is_left;
+       at = postponed_.first_from(*at + 1)) {
+    is_left = can_change(call.view.gpu(GpuId(static_cast<int>(*at))));
+  }
+  if (is_left) {
+    call.out.wakes.push_back({.time = call.context.now + Duration::nanoseconds(1)});
+  } else if (is_waited_for && guarded_until_ > call.context.now) {
+    call.out.wakes.push_back({.time = guarded_until_});
   }
 }
 
@@ -76,6 +95,7 @@ std::optional<GpuId> RepartitioningPolicy::find_gpu_as_artifact(const Call& call
   while (found.has_value() && !call.view.gpu(*found).goal.slots.empty() &&
          call.context.now < state(*found).changed_at + kGuard) {
     guarded.push_back(*found);
+    guarded_until_ = std::max(guarded_until_, state(*found).changed_at + kGuard);
     index_.erase(*found);
     found = find_gpu(call, rank);
   }
@@ -94,7 +114,7 @@ bool RepartitioningPolicy::settle_next(Call& call) {
   for (auto at = postponed_.first_from(static_cast<std::size_t>(next_gpu_)); at.has_value();
        at = postponed_.first_from(*at + 1)) {
     const GpuId gpu(static_cast<int>(*at));
-    if (!can_change(call.view.gpu(gpu))) {
+    if (!can_change(call.view.gpu(gpu)) || finished_runs_.contains(*at)) {
       continue;
     }
     next_gpu_ = gpu.value() + 1;
@@ -120,16 +140,19 @@ bool RepartitioningPolicy::cut_next(Call& call) {
   return true;
 }
 
-/// Only arrivals begin a characterisation run, and for its jobs the partition is decided now. A job
-/// that comes to an empty GPU finds the whole profile there: nothing is reset.
-void RepartitioningPolicy::note_arrival(const Call& call, GpuId gpu) {
+/// For the jobs of a characterisation run the partition is decided when it begins. A job that comes
+/// to an empty GPU finds the whole profile there: nothing is reset.
+void RepartitioningPolicy::note_change(const Call& call, GpuId gpu) {
   GpuState& its = state(gpu);
+  its.changed_at = call.context.now;
   its.pending.clear();
-  for (const Slot& slot : goal_.slots) {
-    its.pending.push_back(slot.job);
+  if (goal_.purpose == GoalPurpose::kCharacterise) {
+    for (const Slot& slot : goal_.slots) {
+      its.pending.push_back(slot.job);
+    }
   }
   const GpuGoal& now = call.view.gpu(gpu).goal;
-  if (now.slots.empty() && now.instances == goal_.instances) {
+  if (now.slots.empty() && now.mode == goal_.mode && now.instances == goal_.instances) {
     goal_.restart = RestartRule::kMovedOnly;
   }
 }
@@ -139,6 +162,10 @@ void RepartitioningPolicy::note_arrival(const Call& call, GpuId gpu) {
 void RepartitioningPolicy::end_characterisation(Call& call, GpuId gpu) {
   GpuState& its = state(gpu);
   const GpuGoal& now = call.view.gpu(gpu).goal;
+  if (its.pending.empty()) {
+    refresh(call, gpu);  // a report of a run that another goal has replaced
+    return;
+  }
   goal_.slots.clear();
   for (const job::JobId job : its.pending) {
     goal_.slots.push_back({.job = job});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <variant>
 
 #include "base/check.hpp"
@@ -145,7 +144,9 @@ void SeptulePolicy::order_due(const SeptuleCall& call, std::size_t from, std::si
     const int rank = spec.gpus > 1 ? admission_.rank_count() : values_.smallest_rank(call, spec.id);
     ordered_.push_back({.index = i, .rank = rank});
   }
-  std::ranges::stable_sort(ordered_, std::ranges::greater(), &DueJob::rank);
+  std::ranges::sort(ordered_, [](const DueJob& a, const DueJob& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.index < b.index;
+  });
 }
 
 bool SeptulePolicy::place(const SeptuleCall& call, job::JobId job) {

@@ -94,7 +94,9 @@ double SeptuleValues::weight(const SeptuleCall& call, job::JobId job) const {
     return std::sqrt(tuning_.age_scale_s / (useful + tuning_.age_scale_s));
   }
   const double passed = (call.context.now - call.view.job(job).spec->submit).to_seconds();
-  return std::max(1.0, (passed + tuning_.slowdown_scale_s) / (useful + tuning_.slowdown_scale_s));
+  const double slowdown =
+      std::max(1.0, (passed + tuning_.slowdown_scale_s) / (useful + tuning_.slowdown_scale_s));
+  return slowdown * slowdown;
 }
 
 double SeptuleValues::utility(double speed) const {

@@ -69,7 +69,8 @@ struct SeptuleProblem {
 /// Value of a job at a speed = weight x utility(speed), in weighted useful seconds per second:
 /// kSpeed: utility = speed, weight by age (SeptuleTuning::age_scale_s). kFairness: utility =
 /// log(speed) plus a constant that keeps it positive (and cancels wherever the same jobs are
-/// compared), weight = the job's slowdown so far.
+/// compared), weight = the square of the job's slowdown so far (the plain slowdown leaves the
+/// 99th percentile of slowdowns where kSpeed has it).
 /// Cost of a move = weight x what the job does in the seconds that a move takes (learned: blended
 /// times from goal to settled), spread over the time a cut lasts (learned: blended times between
 /// re-cuts of a GPU, within bounds), times SeptuleTuning::move_factor. So gain and cost have one
