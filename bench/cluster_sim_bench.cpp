@@ -1,7 +1,7 @@
 // Whole simulations: trials of `miso` on 40 GPUs, one run of 100,000 jobs on 10,000 GPUs, and how
 // the cost of an event grows with the size of the cluster (docs/benchmarks.md). Jobs are drawn by
 // the recipe of the paper at a constant load: one in 400 s per GPU. Counters: events_per_s,
-// events_per_job, ns_per_event, and bytes_peak, the most memory the process has held so far.
+// events_per_job, and bytes_peak, the most memory the process has held so far.
 #include <memory>
 #include <string_view>
 #include <sys/resource.h>
@@ -76,8 +76,6 @@ void run(benchmark::State& state, const Input& input) {
   state.counters["events_per_job"] = total / static_cast<double>(state.iterations()) /
                                      static_cast<double>(input.workload.jobs.size());
   state.counters["events_per_s"] = benchmark::Counter(total, benchmark::Counter::kIsRate);
-  state.counters["ns_per_event"] =
-      benchmark::Counter(total * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 /// One trial of the paper's large study: 1,000 jobs, 40 GPUs.

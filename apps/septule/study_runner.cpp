@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <mutex>
 #include <optional>
@@ -68,7 +69,7 @@ struct Progress::State {
 namespace {
 
 std::string time_left_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   return whole < 60     ? fmt::format("{} s", whole)
          : whole < 3600 ? fmt::format("{} min {} s", whole / 60, whole % 60)
                         : fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);

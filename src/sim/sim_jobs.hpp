@@ -86,6 +86,13 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
   int busy_slices() const { return busy_slices_; }
 
  private:
+  static constexpr unsigned kJobShift = 32;  ///< of a job's id in a timer's payload
+  /// Work below this counts as done: rounding of progress over many changes of rate.
+  static constexpr double kWorkDone = 0.5;
+  static bool makes_progress(job::JobState state) {
+    return state == job::JobState::kStarting || state == job::JobState::kRunning ||
+           state == job::JobState::kCharacterising;
+  }
   struct Job {
     job::JobState state = job::JobState::kUnsubmitted;
     SimTime since;          ///< begin of the state

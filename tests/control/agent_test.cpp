@@ -1,12 +1,12 @@
 #include "control/agent.hpp"
 
+#include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "control/control_support.hpp"
+#include "control/agent_support.hpp"
 
 namespace septule::control {
 namespace {
@@ -14,121 +14,15 @@ namespace {
 using job::JobId;
 using port::DeviceCode;
 using sched::GpuGoal;
+using test::AgentTest;
+using test::characterisation;
+using test::goal;
+using test::halves;
+using test::kGpu;
 using test::placed;
+using test::whole_gpu;
 using Kind = AgentReport::Kind;
 using Kinds = std::vector<Kind>;
-
-constexpr GpuId kGpu{0};
-
-struct Use {
-  int job = 0;
-  int instance = 0;
-  int atp = 100;
-};
-
-GpuGoal goal(const std::vector<gpu::PlacedProfile>& instances, const std::vector<Use>& uses) {
-  GpuGoal made;
-  for (const gpu::PlacedProfile& instance : instances) {
-    made.instances.push_back(instance);
-  }
-  for (const Use& use : uses) {
-    made.add({JobId(use.job), use.instance, ActiveThreadPercentage(use.atp)});
-  }
-  return made;
-}
-
-GpuGoal whole_gpu(const std::vector<Use>& uses) {
-  GpuGoal made = goal({}, uses);
-  made.mode = GpuGoal::Mode::kWholeGpu;
-  for (sched::Slot& slot : made.slots) {
-    slot.instance = sched::Slot::kWholeGpu;
-  }
-  return made;
-}
-
-GpuGoal characterisation(const std::vector<int>& jobs, sched::LevelsFrom from) {
-  std::vector<Use> uses;
-  for (const int job : jobs) {
-    uses.push_back({.job = job, .instance = 0});
-  }
-  GpuGoal made = goal({placed("7g.40gb", 0)}, uses);
-  made.purpose = sched::GoalPurpose::kCharacterise;
-  made.characterisation.from = from;
-  made.characterisation.per_level = Duration::milliseconds(10000);
-  for (const int level : {100, 50, 14}) {
-    made.characterisation.levels.push_back(ActiveThreadPercentage(level));
-  }
-  return made;
-}
-
-class AgentTest : public ::testing::Test {
- protected:
-  AgentTest() { make({}, {}); }
-
-  void make(const device::EmulatedDeviceOptions& options, const AgentWaits& waits, int gpus = 1) {
-    device_ = std::make_unique<test::ScriptedDevice>(options, gpus);
-    agent_ = std::make_unique<Agent>(
-        Agent::Parts{env_, *device_, reports_}, test::a100(), GpuId(0), waits);
-    runner_ = std::make_unique<test::ScriptedRunner>();
-    runner_->set_agent(*agent_);
-    agent_->set_runner(*runner_);
-    epoch_ = 0;
-  }
-  void order(const GpuGoal& wanted) { agent_->take({kGpu, ++epoch_, wanted}); }
-  /// Answers and waits until nothing is left to do.
-  void finish() {
-    for (bool is_moving = true; is_moving;) {
-      is_moving = env_.fire_next();
-      if (runner_->is_stop_due()) {
-        runner_->answer_stop();
-        is_moving = true;
-      }
-      if (!is_moving && runner_->is_start_due()) {
-        runner_->answer_start();
-        is_moving = true;
-      }
-    }
-  }
-  void carry_out(const GpuGoal& wanted) {
-    order(wanted);
-    finish();
-  }
-  /// The GPU is exactly as the goal says, and so are the processes.
-  void expect_is(const GpuGoal& wanted, const std::string& what = "") {
-    const port::DeviceState state = device_->state();
-    const bool is_whole = wanted.mode == GpuGoal::Mode::kWholeGpu;
-    EXPECT_EQ(state.mig_mode == port::MigMode::kDisabled, is_whole) << what;
-    ASSERT_EQ(state.instances.size(), wanted.instances.size()) << what;
-    std::vector<int> jobs;
-    for (const sched::Slot& slot : wanted.slots) {
-      jobs.push_back(slot.job.value());
-    }
-    EXPECT_EQ(runner_->running(), jobs) << what;
-    for (std::size_t i = 0; i < wanted.instances.size(); ++i) {
-      EXPECT_EQ(state.instances[i].placed, wanted.instances[i]) << what;
-      EXPECT_EQ(state.instances[i].compute_instances.size(), 1U) << what;
-      int clients = 0;
-      for (const sched::Slot& slot : wanted.slots) {
-        clients += slot.instance == static_cast<int>(i) ? 1 : 0;
-      }
-      EXPECT_EQ(state.instances[i].client_count, clients) << what;
-      EXPECT_TRUE(clients < 2 || state.instances[i].has_mps) << what;
-    }
-    EXPECT_EQ(state.client_count, is_whole ? static_cast<int>(jobs.size()) : 0) << what;
-  }
-
-  test::ManualEnv env_;
-  test::ReportLog reports_;
-  std::unique_ptr<test::ScriptedDevice> device_;
-  std::unique_ptr<test::ScriptedRunner> runner_;
-  std::unique_ptr<Agent> agent_;
-  std::uint64_t epoch_ = 0;
-};
-
-const std::vector<gpu::PlacedProfile>& halves() {
-  static const std::vector<gpu::PlacedProfile> both{placed("3g.20gb", 0), placed("3g.20gb", 4)};
-  return both;
-}
 
 TEST_F(AgentTest, Order_IsCutLaunchedAndSettled_InThatOrder) {
   // Ready after the cut and the launches, settled after the first steps; the cut takes its time.
@@ -418,102 +312,6 @@ TEST_F(AgentTest, NodeFoundWithHalfAnInstance_IsCleanedUp) {
   agent_->set_runner(*runner_);
   carry_out(goal({placed("7g.40gb", 0)}, {{1, 0}}));
   expect_is(goal({placed("7g.40gb", 0)}, {{1, 0}}));
-}
-
-constexpr DeviceCode kRefusals[] = {DeviceCode::kInvalidArgument,
-                                    DeviceCode::kNotSupported,
-                                    DeviceCode::kNoPermission,
-                                    DeviceCode::kNotFound,
-                                    DeviceCode::kInsufficientResources,
-                                    DeviceCode::kInUse,
-                                    DeviceCode::kResetRequired,
-                                    DeviceCode::kGpuLost};
-
-/// The way of one GPU through everything an agent does: shared and single instances, limits, both
-/// modes, a characterisation run.
-std::vector<GpuGoal> tour() {
-  GpuGoal reset = goal(halves(), {{1, 0}, {2, 1}, {3, 1}});
-  reset.restart = sched::RestartRule::kEverything;
-  return {goal(halves(), {{1, 0}, {2, 1}}),
-          goal({placed("2g.10gb", 0), placed("1g.5gb", 2), placed("3g.20gb", 4)},
-               {{1, 0}, {2, 2}, {3, 2}, {4, 1, 50}}),
-          reset,
-          whole_gpu({{1}, {2}}),
-          characterisation({1, 2, 3}, sched::LevelsFrom::kFirstStep),
-          goal({placed("4g.20gb", 0), placed("3g.20gb", 4)}, {{2, 0}, {3, 1}})};
-}
-
-TEST_F(AgentTest, EveryRefusal_AtEveryCall_IsReportedAndSurvived) {
-  // The refused order is reported with code and step; ordered again it is carried out. Also if the
-  // next call, which tidies up, is refused too. Nothing is launched twice or left behind.
-  const std::vector<GpuGoal> stops = tour();
-  int refusals = 0;
-  for (const DeviceCode code : kRefusals) {
-    for (std::size_t leg = 0; leg < stops.size(); ++leg) {
-      for (int number = 1; number < 40; ++number) {
-        for (const std::set<int>& calls :
-             {std::set<int>{number}, std::set<int>{number, number + 1}}) {
-          make({}, {});
-          for (std::size_t i = 0; i < leg; ++i) {
-            carry_out(stops[i]);
-          }
-          reports_.kinds();
-          device_->begin(calls, code);
-          carry_out(stops[leg]);
-          const bool was_refused = device_->was_refused();
-          const std::string what = fmt::format("{} at call {} of leg {}: {}",
-                                               port::device_code_name(code),
-                                               number,
-                                               leg,
-                                               device_->refused_call());
-          device_->begin({}, DeviceCode::kOk);
-          if (!was_refused) {
-            expect_is(stops[leg], what);
-            continue;
-          }
-          if (code == DeviceCode::kNotFound &&
-              device_->refused_call() == "destroy_compute_instance") {
-            continue;  // what is not there is as good as destroyed: no refusal, here a lie
-          }
-          ++refusals;
-          const AgentReport& last = reports_.reports.back();
-          ASSERT_EQ(last.kind, Kind::kTroubled) << what;
-          EXPECT_EQ(last.code, code) << what;
-          EXPECT_FALSE(last.step.empty()) << what;
-          EXPECT_EQ(last.epoch, epoch_) << what;
-          carry_out(stops[leg]);
-          expect_is(stops[leg], what);
-        }
-      }
-    }
-  }
-  EXPECT_GT(refusals, 500);
-}
-
-TEST_F(AgentTest, RefusedOrder_ThenAnotherGoal_IsCarriedOutToo) {
-  // The policy may have changed its mind: also back to the layout that was half taken down.
-  const std::vector<GpuGoal> stops = tour();
-  for (std::size_t leg = 1; leg < stops.size(); ++leg) {
-    for (int number = 1; number < 40; ++number) {
-      for (const std::set<int>& calls :
-           {std::set<int>{number}, std::set<int>{number, number + 1}}) {
-        for (const std::size_t next : {leg - 1, (leg + 2) % stops.size()}) {
-          make({}, {});
-          for (std::size_t i = 0; i < leg; ++i) {
-            carry_out(stops[i]);
-          }
-          device_->begin(calls, DeviceCode::kInUse);
-          carry_out(stops[leg]);
-          device_->begin({}, DeviceCode::kOk);
-          carry_out(stops[next]);
-          expect_is(
-              stops[next],
-              fmt::format(
-                  "call {} of leg {}, then {}: {}", number, leg, next, device_->refused_call()));
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(ClusterSim, JobThatNoPolicyServes_IsAnErrorThatNamesIt) {
 
 TEST(ClusterSim, MisoAtFortyGpus_FiresFewTimersPerJob) {
   // A guard of speed that no clock is needed for: what one job costs in timers, of whatever kind.
-  constexpr double kTimersPerJobMax = 60;
+  constexpr double kTimersPerJobMax = 40;
   const job::Workload base = *job::miso_workload("miso-1000");
   const job::Workload workload = job::with_arrivals(base, *job::artifact_arrivals(1000, 1));
   const predict::SpeedBook book =

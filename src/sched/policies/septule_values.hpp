@@ -17,8 +17,8 @@ enum class SeptuleAim {
 };
 
 /// The numbers of Septule's method. Tuned on arrival seeds 1 to 20 of `miso-100` and `miso-1000`
-/// only (reported on others); the plateau is flat: halving or doubling any of them moves the mean
-/// JCT by 2 % at most. A value.
+/// only (reported on others). None is finely tuned: docs/adr/0017 says what sweeps of them changed.
+/// A value.
 struct SeptuleTuning {
   /// Useful seconds after which a job's weight has fallen to 1/sqrt(2): weight =
   /// sqrt(age_scale / (useful seconds so far + age_scale)). Durations are heavy-tailed: whoever ran
