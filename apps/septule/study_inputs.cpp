@@ -208,6 +208,9 @@ Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) 
     common.policy_setup.characterisation.per_level =
         seconds_to_duration(settings.number("level-time"));
   }
+  common.policy_setup.recharacterise_threshold = settings.number("recharacterise-threshold");
+  common.policy_setup.recharacterise_gap =
+      seconds_to_duration(settings.number("recharacterise-gap"));
   return {};
 }
 

@@ -221,6 +221,20 @@ void add_policy_records(std::vector<OptionRecord>& records) {
                      .unit = "s",
                      .min = 0.1,
                      .max = kSecondsMax});
+  records.push_back({.name = "recharacterise-threshold",
+                     .value = "X",
+                     .text = "Relative change of a running job's speed from which on what is known "
+                             "of it is void.",
+                     .default_text = "0.2",
+                     .min = 0.001,
+                     .max = 100});
+  records.push_back({.name = "recharacterise-gap",
+                     .value = "S",
+                     .text = "Least time between characterisation runs of a GPU for such changes.",
+                     .unit = "s",
+                     .default_text = "0",
+                     .min = 0,
+                     .max = kSecondsMax});
   records.push_back({.name = "check",
                      .text = "Let checkers watch every run; what they find ends it with exit "
                              "code 1."});
