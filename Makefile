@@ -34,7 +34,7 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
 	@sh tools/run_benchmarks.sh build/test/bench
 
-lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped: no tests)
+lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped|quick: less)
 	@cmake --preset clang --log-level=WARNING
 	@sh tools/lint.sh build/clang $(JOBS) $(LINT_SCOPE)
 
