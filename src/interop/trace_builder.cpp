@@ -159,7 +159,7 @@ void TraceBuilder::add(TraceRow row) {
     job.gpus = GpuMilli((job.gpus->value() / kGpuMilliWhole + 1) * kGpuMilliWhole);
   }
   judge_duration(row);
-  const SimTime submit =
+  const Duration submit =
       checked_value(row.submit, "a row without a submission was left out before");
   if (!job.queue && row.has_started && row.start) {
     job.queue = *row.start - submit;
