@@ -137,19 +137,35 @@ Result<TimeIndex> index_times(const gpu::Geometry& geometry, const PerfSignature
   return index;
 }
 
-/// Usable memory of a profile; where it is not published, its part of the board's memory.
-std::optional<Bytes> memory_of(const gpu::Geometry& geometry, ProfileIndex index) {
+/// Linear between the points, the scaling fit below the first.
+template <class Entry>
+double interpolated(const Entry& of, double share) {
+  const auto* before = of.points.begin();
+  if (share < before->share) {
+    return of.below * of.fit.speed_at(share);
+  }
+  for (const auto* point = before + 1; point != of.points.end(); ++point) {
+    if (share < point->share) {
+      const double part = (share - before->share) / (point->share - before->share);
+      return before->speed + part * (point->speed - before->speed);
+    }
+    before = point;
+  }
+  return before->speed;
+}
+
+}  // namespace
+
+std::optional<Bytes> usable_memory(const gpu::Geometry& geometry, ProfileIndex index) {
   const gpu::GpuInstanceProfile& profile = geometry.profile(index);
   const int gigabytes = geometry.facts().memory_gb.value_or(0);
   if (profile.memory.has_value() || gigabytes == 0) {
     return profile.memory;
   }
-  const int mebibytes =
-      gigabytes * 1024 * profile.size().value() / geometry.memory_slices().value();
+  const double mebibytes = kUnpublishedMemoryPart * 1024 * gigabytes * profile.size().value() /
+                           geometry.memory_slices().value();
   return Bytes::mebibytes(static_cast<std::uint64_t>(mebibytes));
 }
-
-}  // namespace
 
 /// Fills a book, one signature after the other. Loads the catalogue when the first signature
 /// measured on another GPU model comes.
@@ -221,7 +237,7 @@ class SpeedBook::Maker {
       const double speed = kSyntheticSpeed * std::min(1.0, share / saturation);
       // The response is known also where the memory is too small: on shared GPUs it counts.
       entry.points.push_back({.share = compute, .speed = speed});
-      if (profile.memory.has_value() && *profile.memory >= entry.need) {
+      if (usable_memory(*geometry_, index).value_or(Bytes()) >= entry.need) {
         entry.row.speed[static_cast<std::size_t>(index.value())] = speed;
       }
     }
@@ -259,8 +275,8 @@ class SpeedBook::Maker {
         smallest = index;
       }
     }
-    const std::optional<Bytes> ran_in =
-        memory_of(measured_on, checked_value(smallest, "a measured signature fits the whole GPU"));
+    const std::optional<Bytes> ran_in = usable_memory(
+        measured_on, checked_value(smallest, "a measured signature fits the whole GPU"));
     if (!ran_in.has_value()) {
       return invalid(entry.signature,
                      fmt::format("nobody has published the memory of {}", measured_on.key()));
@@ -268,8 +284,8 @@ class SpeedBook::Maker {
     entry.need = *ran_in;
     const double memory_min = kForeignMemoryPart * static_cast<double>(ran_in->value());
     for (const ProfileIndex index : book_->plain_) {
-      const std::optional<Bytes>& memory = geometry_->profile(index).memory;
-      if (memory.has_value() && static_cast<double>(memory->value()) >= memory_min) {
+      const Bytes memory = usable_memory(*geometry_, index).value_or(Bytes());
+      if (static_cast<double>(memory.value()) >= memory_min) {
         entry.row.speed[static_cast<std::size_t>(index.value())] =
             entry.fit.speed_at(share_of(*geometry_, index));
       }
@@ -286,11 +302,19 @@ class SpeedBook::Maker {
         entry.smallest = index;
       }
     }
-    if (entry.smallest.has_value()) {
-      entry.need = memory_of(*geometry_, *entry.smallest).value_or(entry.need);
-    }
     const Point& first = entry.points[0];
     entry.below = first.speed / entry.fit.speed_at(first.share);
+    if (!entry.smallest.has_value()) {
+      return;
+    }
+    entry.need = usable_memory(*geometry_, *entry.smallest).value_or(entry.need);
+    for (const ProfileIndex index : book_->plain_) {
+      double& speed = entry.row.speed[static_cast<std::size_t>(index.value())];
+      if (speed == 0 &&
+          memory_order(*geometry_, *entry.smallest) < memory_order(*geometry_, index)) {
+        speed = interpolated(entry, share_of(*geometry_, index));
+      }
+    }
   }
 
   static Duration step(const PerfSignature& signature,
@@ -344,19 +368,7 @@ Result<SpeedBook> SpeedBook::make(const gpu::Geometry& geometry,
 }
 
 double SpeedBook::speed_at(job::SignatureIndex signature, double share) const {
-  const Entry& of = entry(signature);
-  const Point* before = of.points.begin();
-  if (share < before->share) {
-    return of.below * of.fit.speed_at(share);
-  }
-  for (const Point* point = before + 1; point != of.points.end(); ++point) {
-    if (share < point->share) {
-      const double part = (share - before->share) / (point->share - before->share);
-      return before->speed + part * (point->speed - before->speed);
-    }
-    before = point;
-  }
-  return before->speed;
+  return interpolated(entry(signature), share);
 }
 
 const job::SliceTime* SpeedBook::slice_time(job::SignatureIndex signature,

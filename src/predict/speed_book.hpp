@@ -42,6 +42,13 @@ inline constexpr Duration kSyntheticStep = Duration::milliseconds(100);
 /// usable memory of the smallest profile in which it ran there: equal slices of sister parts differ
 /// by up to 2 % (A100-40GB 2g.10gb 9856 MiB, A100-80GB 1g.10gb 9728 MiB) [D].
 inline constexpr double kForeignMemoryPart = 0.95;
+/// Where nobody has published the memory of a profile, it is taken to have this part of its memory
+/// slices' share of the board's marketing figure: published profiles have 0.95 to 0.98 of it [D].
+inline constexpr double kUnpublishedMemoryPart = 0.95;
+/// Usable memory of a profile: published, or estimated by kUnpublishedMemoryPart. Nothing if the
+/// board's memory is not published either.
+std::optional<Bytes> usable_memory(const gpu::Geometry& geometry, ProfileIndex profile);
+
 /// Plain profiles of one GPU model at most: one per number of compute slices.
 inline constexpr std::size_t kPlainProfilesMax = 8;
 
@@ -50,9 +57,10 @@ inline constexpr std::size_t kPlainProfilesMax = 8;
 /// `is_measured`). Synthetic signatures: 0.97 x min(1, share / saturation), with the share of
 /// compute or of memory slices (workloads.md section 6), the whole GPU included. Memory: fits of
 /// measured signatures follow from where they ran (on another model with kForeignMemoryPart), those
-/// of synthetic ones from their memory; a profile whose memory nobody has published fits only what
-/// was measured in it. Double-memory and media profiles have no figures: 0. Immutable after make();
-/// any thread may read.
+/// of synthetic ones from their memory, by usable_memory(). A job that fits a plain profile fits
+/// every one with more memory slices (then compute slices): one that was not measured there gets
+/// the speed between its neighbours, never 0. Double-memory and media profiles have no figures: 0.
+/// Immutable after make(); any thread may read.
 class SpeedBook {
  public:
   /// Fails with kInvalidInput for a signature without a measurement on the whole GPU, for one that

@@ -46,7 +46,7 @@ int TablePredictor::level_of(const job::JobSpec& job, Bytes need) const {
   int level = 0;
   for (const ProfileIndex index : by_memory_) {
     // Unknown memory is too little memory; but where nothing was asked for, all is enough.
-    const Bytes memory = book_->geometry().profile(index).memory.value_or(Bytes());
+    const Bytes memory = usable_memory(book_->geometry(), index).value_or(Bytes());
     const bool is_gang_excluded = job.gpus > 1 && index != book_->whole_profile();
     if (memory >= need && !is_gang_excluded) {
       break;

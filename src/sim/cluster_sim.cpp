@@ -214,9 +214,10 @@ Error ClusterSim::stuck() const {
                              why)};
   }
   return Error{ErrorCode::kFailed,
-               fmt::format("policy {}: {} jobs never end: nothing more happens at {} s{}",
+               fmt::format("policy {}: {} {}: nothing more happens at {} s{}",
                            setup_.policy->name,
                            jobs_.left_count(),
+                           jobs_.left_count() == 1 ? "job never ends" : "jobs never end",
                            env_.now().to_seconds(),
                            why)};
 }
@@ -226,6 +227,14 @@ Result<job::RunRecord> ClusterSim::run() {
   arm_next_arrival();
   controller_->start();
   while (jobs_.left_count() > 0) {
+    if (const auto job = jobs_.beyond_horizon()) {
+      return Error{ErrorCode::kInvalidInput,
+                   fmt::format("policy {}: job {} would end more than {:.0f} years after the start "
+                               "of the trace; such times cannot be simulated",
+                               setup_.policy->name,
+                               setup_.workload->jobs[static_cast<std::size_t>(job->value())].name,
+                               SimJobs::kHorizonNs / 1e9 / 86400 / 365)};
+    }
     if (!env_.fire_next()) {
       return stuck();
     }

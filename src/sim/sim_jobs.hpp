@@ -79,6 +79,10 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
   job::SignatureIndex current_signature(job::JobId job) const override;
   void on_timer(std::uint64_t payload) override;
 
+  /// A job that would reach its end (or next phase) after kHorizonNs: times beyond cannot be kept.
+  std::optional<job::JobId> beyond_horizon() const { return beyond_horizon_; }
+  static constexpr double kHorizonNs = 9e18;
+
   int left_count() const { return left_; }  ///< jobs neither done nor rejected
   /// Outcomes and totals so far into `run`.
   void record(job::RunRecord& run);
@@ -162,6 +166,7 @@ class SimJobs final : public port::JobRunner, public port::TimerTarget {
   std::vector<std::size_t> batches_free_;
   std::map<job::JobId, std::vector<GangPart>> gangs_;  ///< parts told to start
   std::vector<double> watts_;                          ///< by busy compute slices of a GPU
+  std::optional<job::JobId> beyond_horizon_;
   int left_ = 0;
   int waiting_ = 0;
   int busy_slices_ = 0;

@@ -169,6 +169,11 @@ void SimJobs::arm_milestone(job::JobId id) {
     extra = Duration();
   }
   const SimTime from = std::max(env_.now(), job.progress_from);
+  const double end = static_cast<double>(from.to_nanoseconds()) + distance / job.rate;
+  if (end > kHorizonNs) {
+    beyond_horizon_ = id;
+    return;
+  }
   const auto length = static_cast<std::int64_t>(std::ceil(distance / job.rate));
   env_.call_at(from + Duration::nanoseconds(length) + extra,
                port::TimerClass::kWorld,

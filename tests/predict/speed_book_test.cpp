@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "predict/predict_support.hpp"
+#include "support/node_builder.hpp"
 #include "support/shared_data.hpp"
 
 namespace septule::predict {
@@ -276,10 +277,43 @@ TEST(SpeedBook, Foreign_Fits_FollowTheMemory) {
   EXPECT_EQ(smallest("A100-80GB", 2), "3g.40gb");
   EXPECT_EQ(smallest("H100-80GB-SXM", 0), "1g.10gb");
   EXPECT_EQ(smallest("H100-80GB-SXM", 2), "3g.40gb");
-  // No memory published: only what was measured there fits.
-  EXPECT_EQ(smallest("H100-64GB", 0), "nowhere");
+  // No memory published: the slices' share of the board's, less 5 %.
+  EXPECT_EQ(smallest("H100-64GB", 0), "2g.16gb");
+  EXPECT_EQ(usable_memory(model("H100-64GB"), *model("H100-64GB").find_profile("7g.64gb")),
+            Bytes::mebibytes(62259));
   const SpeedBook nowhere = make_book(model("A30-24GB"), {forty});
   EXPECT_EQ(nowhere.need(SignatureIndex(0)), Bytes::mebibytes(40192));
+}
+
+TEST(SpeedBook, FitsOnce_FitsEverythingLarger) {
+  // Aim: on every model with profiles, and for measurements with gaps, a job that fits a profile
+  // has a speed on every one with more memory slices: policies rely on it.
+  PerfSignature gap = measured();
+  std::erase_if(gap.times, [](const job::SliceTime& time) {
+    return time.profile != "7g.40gb" && time.profile != "1g.5gb" && time.profile != "2g.10gb";
+  });
+  std::vector<PerfSignature> signatures = job::builtin_signatures();
+  signatures.push_back(gap);
+  signatures.push_back(synthetic(0.3, Bound::kMemory, 20000));
+  for (const gpu::Geometry& geometry : septule::test::catalogue().geometries()) {
+    if (!geometry.has_profile_table()) {
+      continue;
+    }
+    const Result<SpeedBook> book = SpeedBook::make(geometry, signatures);
+    if (!book) {
+      continue;  // no profile of the whole GPU
+    }
+    for (std::size_t i = 0; i < signatures.size(); ++i) {
+      const SignatureIndex signature(static_cast<int>(i));
+      const std::optional<ProfileIndex> smallest = book->smallest(signature);
+      for (const ProfileIndex index : book->plain_profiles()) {
+        const bool is_larger = smallest.has_value() &&
+                               geometry.profile(index).size() > geometry.profile(*smallest).size();
+        EXPECT_TRUE(!is_larger || book->speed(signature, index) > 0)
+            << geometry.key() << " " << signatures[i].name << " " << geometry.profile(index).name;
+      }
+    }
+  }
 }
 
 TEST(SpeedBook, Invalid_Signatures_AreRefusedByName) {

@@ -195,9 +195,11 @@ TEST(TablePredictor, OtherModels_StatedMemory_GoesByTheirProfiles) {
   const SpeedBook h100 = make_book(model("H100-64GB"), {here});
   TablePredictor unknown(h100, {.knowledge = Knowledge::kEverything});
   unknown.submitted(spec(0, 0));
-  unknown.submitted(stated(1, 0, 1));
+  unknown.submitted(stated(1, 0, 10000));
+  unknown.submitted(stated(2, 0, 70000));
   EXPECT_EQ(unknown.smallest(JobId(0)), profile(model("H100-64GB"), "1g.8gb"));
-  EXPECT_FALSE(unknown.smallest(JobId(1)).has_value());
+  EXPECT_EQ(unknown.smallest(JobId(1)), profile(model("H100-64GB"), "2g.16gb"));
+  EXPECT_FALSE(unknown.smallest(JobId(2)).has_value());
 }
 
 TEST(TablePredictor, FitsNowhere_InAnyRow_StaysZero) {

@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/sim_support.hpp"
+#include "support/node_builder.hpp"
 
 namespace septule::sim {
 namespace {
@@ -140,6 +141,49 @@ TEST(ClusterSim, JobThatNoPolicyServes_IsAnErrorThatNamesIt) {
   EXPECT_EQ(run.error().code, ErrorCode::kFailed);
   EXPECT_NE(run.error().message.find("optsta"), std::string::npos);
   EXPECT_NE(run.error().message.find("the-large-one"), std::string::npos);
+}
+
+TEST(ClusterSim, EveryModel_ServesTheMeasuredJobs) {
+  // Aim: no policy offers a job an instance on which it makes no progress, also on models whose
+  // memory nobody has published in full.
+  job::Workload workload = *job::miso_workload("miso-100");
+  workload.jobs.resize(24);
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    workload.jobs[i].submit = SimTime::nanoseconds(static_cast<std::int64_t>(i) * 20000000000);
+  }
+  for (const gpu::Geometry& geometry : septule::test::catalogue().geometries()) {
+    const auto book = predict::SpeedBook::make(geometry, workload.signatures);
+    if (!geometry.has_profile_table() || !book) {
+      continue;
+    }
+    for (const std::string_view policy : test::policies()) {
+      test::Case wanted{.policy = policy, .gpus = 2};
+      SimSetup setup = setup_of(wanted, workload);
+      setup.geometry = &geometry;
+      setup.book = &*book;
+      setup.policy_setup.static_layout = {
+          {.profile = book->whole_profile(), .start = MemorySlices(0)}};
+      checked_run(setup, fmt::format("{} {}", geometry.key(), policy));
+    }
+  }
+}
+
+TEST(ClusterSim, TimesBeyondTheHorizon_AreRefused) {
+  // Aim: jobs that would go on for centuries end in a message, not in an overflow.
+  job::Workload workload = *job::miso_workload("miso-100");
+  workload.jobs.resize(40);
+  for (job::JobSpec& spec : workload.jobs) {
+    spec.work = Duration::nanoseconds(315360000LL * 1000000000);
+  }
+  for (const std::string_view policy : test::policies()) {
+    const test::Case wanted{.policy = policy, .gpus = 1};
+    SimSetup setup = setup_of(wanted, workload);
+    const auto book = predict::SpeedBook::make(*setup.geometry, workload.signatures);
+    setup.book = &*book;
+    const Result<job::RunRecord> run = simulate(setup);
+    ASSERT_FALSE(run.has_value()) << policy;
+    EXPECT_EQ(run.error().code, ErrorCode::kInvalidInput) << policy << run.error().message;
+  }
 }
 
 TEST(ClusterSim, MisoAtFortyGpus_FiresFewTimersPerJob) {
