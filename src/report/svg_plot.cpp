@@ -11,7 +11,7 @@ namespace septule::report {
 namespace {
 
 constexpr int kWidth = 860;
-constexpr double kLeft = 84;
+constexpr double kLeft = 100;
 constexpr double kRight = kWidth - 20;
 constexpr double kPlotHeight = 270;
 constexpr double kBelow = 46;

@@ -54,6 +54,7 @@ sans-serif;font-variant-numeric:tabular-nums}
 .plot .band{fill:var(--band)}
 .plot .job{stroke:var(--paper);stroke-width:.6}
 .plot .slow{opacity:.5}
+.plot .mixed{fill:var(--line)}
 .plot .idle{fill:none;stroke:var(--line);stroke-width:.6}
 .plot .hold{fill-opacity:0}
 .plot .over{pointer-events:none}

@@ -170,7 +170,7 @@ TEST(SvgLinePlot, Steps_HoldTheirValueUntilTheNextPoint) {
   plot.x.min = 0, plot.x.max = 10, plot.y.min = 0, plot.y.max = 10;
   plot.lines = {{"a", 0, {{0, 0, {}, {}}, {5, 0, {}, {}}, {10, 10, {}, {}}}}};
   const std::string svg = svg_line_plot(plot, Embedding::kInline);
-  EXPECT_NE(svg.find("d=\"M84 300H462H840V30\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("d=\"M100 300H470H840V30\""), std::string::npos) << svg;
   EXPECT_EQ(svg.find("xmlns"), std::string::npos);
 }
 
