@@ -51,16 +51,21 @@ footer{margin-top:3rem;color:var(--ink2);font-size:.85rem}
 
 constexpr int kPiecesPerPolicyMax = 4000;
 
-constexpr std::string_view kGlossary = R"(<div class="frame"><table class="words"><tbody>
-<tr><th>JCT</th><td class="text">job completion time: from a job's submission to its end</td></tr>
-<tr><th>STP</th><td class="text">system throughput: the speeds of all running jobs added up, where 1
-is a job alone on a whole GPU; per GPU, more than 1 says that sharing pays</td></tr>
-<tr><th>slowdown</th><td class="text">JCT divided by the time that the job needs if it starts at once,
-alone on a whole GPU; 1 is the best there is</td></tr>
-<tr><th>re-cut</th><td class="text">a GPU's MIG instances are changed to another layout; jobs that are
-touched stop for it (reconfiguration)</td></tr>
-<tr><th>characterisation</th><td class="text">jobs run together under MPS for a short while, to measure
-how fast each would be on which slice</td></tr>
+constexpr std::string_view kGlossary = R"(<div class="frame"><table><tbody>
+<tr><th>JCT</th><td class="text">
+job completion time: from a job's submission to its end</td></tr>
+<tr><th>STP</th><td class="text">
+system throughput: the speeds of all running jobs added up, where 1 is a job alone on a whole GPU;
+STP per GPU of a run: useful work divided by GPUs and makespan</td></tr>
+<tr><th>slowdown</th><td class="text">
+JCT divided by the time that the job needs if it starts at once, alone on a whole GPU; 1 is the best
+there is</td></tr>
+<tr><th>re-cut</th><td class="text">
+a GPU's MIG instances are changed to another layout; jobs that are touched stop for it
+(reconfiguration)</td></tr>
+<tr><th>characterisation</th><td class="text">
+jobs run together under MPS for a short while, to measure how fast each would be on which slice
+</td></tr>
 </tbody></table></div>
 )";
 
