@@ -52,8 +52,18 @@ std::vector<report::ReportGpu> report_gpus(const sim::StudyCluster& cluster) {
 
 report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row) {
   report::PolicyReport policy;
+  const sim::StudySpec& spec = finished.study->spec();
+  const auto& variant = *spec.policies[static_cast<std::size_t>(row.policy)];
+  const sim::StudyCluster& cluster =
+      spec.clusters[static_cast<std::size_t>(finished.study->cluster_of(row.group))];
   policy.name = row_name(*finished.study, row);
-  policy.seeds = finished.study->spec().seeds;
+  policy.policy = variant.name;
+  policy.summary = variant.summary;
+  policy.cluster = spec.clusters.size() > 1 ? cluster.name() : std::string();
+  if (spec.gaps.size() > 1) {
+    policy.gap = finished.study->gap_of(row.group);
+  }
+  policy.seeds = spec.seeds;
   for (std::size_t i = 0; i < policy.seeds.size(); ++i) {
     const sim::TrialResult& result = finished.results[row.first_trial + i];
     policy.runs.push_back(result.figures);
@@ -62,9 +72,7 @@ report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row
     }
   }
   policy.representative = finished.representatives[row.first_trial];
-  policy.gpus =
-      report_gpus(finished.study->spec()
-                      .clusters[static_cast<std::size_t>(finished.study->cluster_of(row.group))]);
+  policy.gpus = report_gpus(cluster);
   return policy;
 }
 

@@ -9,7 +9,9 @@
 #include "report/html_report_plots.hpp"
 #include "report/html_report_tables.hpp"
 #include "report/number_text.hpp"
+#include "report/study_rows.hpp"
 #include "report/svg_plot_timeline.hpp"
+#include "report/sweep_plot.hpp"
 
 namespace septule::report {
 
@@ -29,6 +31,8 @@ p{margin:.2rem 0 .9rem;max-width:46rem;overflow-wrap:anywhere}
 .frame>.plot{min-width:620px}
 .frame.wide>.plot{min-width:820px}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:14px 22px}
+.panels.whole{display:block;overflow-x:auto}
+.panels.whole .plot{min-width:620px;margin:.6rem 0}
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}
 th,td{padding:.4rem 0 .4rem 1.1rem;text-align:right;vertical-align:top;white-space:nowrap}
 th:first-child{text-align:left;font-weight:600;padding-left:0}
@@ -38,13 +42,32 @@ td small{display:block;color:var(--ink2);font-size:.78rem}
 .text{text-align:left;white-space:normal;min-width:16rem}
 .key{width:.75em;height:.75em;margin-right:.5em;display:inline-block}
 .key .bar{stroke:none}
-pre{background:var(--band);padding:.8rem 1rem;border-radius:6px;overflow-x:auto;font-size:.85rem}
+pre{background:var(--band);padding:.8rem 1rem;border-radius:6px;font-size:.85rem;
+white-space:pre-wrap;overflow-wrap:anywhere}
 summary{cursor:pointer;font-weight:600;margin:.6rem 0}
 footer{margin-top:3rem;color:var(--ink2);font-size:.85rem}
 @media print{details>*{display:block}}
 )";
 
 constexpr int kPiecesPerPolicyMax = 4000;
+
+constexpr std::string_view kGlossary = R"(<div class="frame"><table><tbody>
+<tr><th>JCT</th><td class="text">
+job completion time: from a job's submission to its end</td></tr>
+<tr><th>STP</th><td class="text">
+system throughput: the speeds of all running jobs added up, where 1 is a job alone on a whole GPU;
+STP per GPU of a run: useful work divided by GPUs and makespan</td></tr>
+<tr><th>slowdown</th><td class="text">
+JCT divided by the time that the job needs if it starts at once, alone on a whole GPU; 1 is the best
+there is</td></tr>
+<tr><th>re-cut</th><td class="text">
+a GPU's MIG instances are changed to another layout; jobs that are touched stop for it
+(reconfiguration)</td></tr>
+<tr><th>characterisation</th><td class="text">
+jobs run together under MPS for a short while, to measure how fast each would be on which slice
+</td></tr>
+</tbody></table></div>
+)";
 
 std::string head(const StudyReport& study) {
   return fmt::format(
@@ -68,6 +91,20 @@ std::string summary(const StudyReport& study) {
   return out + "</p>\n";
 }
 
+/// Says that a part of the page shows one gap of several; empty if there is one.
+std::string gap_note(const StudyReport& study) {
+  const std::vector<Duration> gaps = gaps_of(study);
+  return is_sweep(study) && !gaps.empty()
+             ? fmt::format("The first gap only ({} s). ", exact_seconds_text(gaps.front()))
+             : std::string();
+}
+
+/// The policy that those of a sweep are compared with.
+std::string base_name(const StudyReport& study) {
+  const PolicyReport& base = study.policies[study.policies.front().base];
+  return policy_key(base) + (base.cluster.empty() ? std::string() : " on " + base.cluster);
+}
+
 std::string section(std::string_view title, std::string_view text) {
   return fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n", title, text);
 }
@@ -76,31 +113,83 @@ std::string framed(const std::string& drawing) {
   return "<div class=\"frame\">\n" + drawing + "</div>\n";
 }
 
-std::string figures(const StudyReport& study) {
-  std::string out = html_overview(study);
-  out += section("Policies",
-                 "Means over seeds. Small: the 95 % confidence interval of the mean (Student t), "
-                 "where there is more than one seed.");
-  out += html_policy_table(study);
+/// One line on each policy, and the words of the page.
+std::string meanings(const StudyReport& study) {
+  return section("What the words mean", "The policies of this study, then the terms.") +
+         html_policy_notes(study) + std::string(kGlossary);
+}
+
+/// What a study of several gaps is about.
+std::string sweep(const StudyReport& study) {
+  std::string out = section(
+      "Over the load",
+      "Mean job completion time by policy and mean gap between submissions; all seeds. A small gap "
+      "is a high load. Bars: the 95 % confidence interval of the mean.");
+  out += framed(svg_line_plot(sweep_plot(study), Embedding::kInline));
+  out += "<h3>Mean JCT, s</h3>\n" + html_sweep_table(study);
+  out += fmt::format(
+      "<h3>Change of the mean JCT against {}</h3>\n<p class=\"note\">At the same gap, "
+      "paired by seed. Small: its 95 % interval.</p>\n",
+      xml_escaped(base_name(study)));
+  return out + html_sweep_comparison(study);
+}
+
+std::string policy_figures(const StudyReport& study) {
+  std::string out = html_policy_table(study);
   if (study.policies.size() > 1) {
+    const std::string base =
+        is_sweep(study) ? base_name(study) + " at the same gap" : study.policies.front().name;
     out += fmt::format(
         "<h3>Compared with {}</h3>\n<p class=\"note\">Mean change, paired by seed: both policies "
         "meet the same jobs at the same times. Small: its 95 % interval.</p>\n",
-        xml_escaped(study.policies.front().name));
+        xml_escaped(base));
     out += html_comparison_table(study);
   }
+  return out;
+}
+
+std::string figures(const StudyReport& study) {
+  constexpr std::string_view kNote =
+      "Means over seeds. Small: the 95 % confidence interval of the mean (Student t), where there "
+      "is more than one seed. Energy is an estimate from a power curve, not a measurement.";
+  std::string out;
+  if (is_sweep(study)) {
+    out += sweep(study);
+    out += fmt::format(
+        "<details><summary>The main figures at every gap</summary>\n<p class=\"note\">{}</p>\n{}"
+        "</details>\n",
+        kNote,
+        policy_figures(study));
+  } else {
+    out += html_overview(study, first_gap_rows(study)) + section("Policies", kNote) +
+           policy_figures(study);
+  }
   out += "<details><summary>All figures, with units and formulas</summary>\n";
-  return out + html_all_figures(study) + "</details>\n";
+  return out + html_all_figures(study) + "</details>\n" + meanings(study);
+}
+
+/// A drawing for each cluster, under the name of the cluster if there are several.
+template <typename Drawing>
+std::string per_cluster(const StudyReport& study, const Drawing& drawing) {
+  std::string out;
+  for (const Rows& rows : rows_by_cluster(study, first_gap_rows(study))) {
+    const std::string& cluster = study.policies[rows.front()].cluster;
+    out += cluster.empty() ? cluster : fmt::format("<h3>{}</h3>\n", xml_escaped(cluster));
+    out += framed(drawing(rows));
+  }
+  return out;
 }
 
 std::string distributions(const StudyReport& study) {
   return section("How long jobs take",
-                 "Share of jobs that were done within a time after their submission; all jobs of "
-                 "all seeds.") +
-         framed(html_distribution(study)) +
+                 gap_note(study) +
+                     "Share of jobs that were done within a time after their submission; all jobs "
+                     "of all seeds.") +
+         per_cluster(study, [&](const Rows& rows) { return html_distribution(study, rows); }) +
          section("What the time goes into",
-                 "Mean time per finished job by kind; the parts add up to the mean JCT.") +
-         framed(html_breakdown(study));
+                 gap_note(study) +
+                     "Mean time per finished job by kind; the parts add up to the mean JCT.") +
+         framed(html_breakdown(study, first_gap_rows(study)));
 }
 
 /// The seeds of the runs that stand for the others.
@@ -117,11 +206,14 @@ std::string representative_seeds(const StudyReport& study) {
 
 std::string series(const StudyReport& study) {
   return section("Queue and throughput",
-                 fmt::format("One run of each policy ({}). Long series are drawn as means over "
+                 fmt::format("{}One run of each policy ({}). Long series are drawn as means over "
                              "1/120 of the run.",
+                             gap_note(study),
                              representative_seeds(study))) +
-         framed(html_series(study, &job::SeriesPoint::queue, "jobs waiting")) +
-         framed(html_series(study, &job::SeriesPoint::stp, "STP (sum of the jobs' speeds)"));
+         per_cluster(study, [&](const Rows& rows) {
+           return html_series(study, rows, &job::SeriesPoint::queue, "jobs waiting") +
+                  html_series(study, rows, &job::SeriesPoint::stp, "STP (sum of the jobs' speeds)");
+         });
 }
 
 std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlOptions& options) {
@@ -133,9 +225,10 @@ std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlO
   TimelineOptions timeline;
   timeline.title = "GPUs over time, " + policy.name;
   timeline.id = fmt::format("t{}", index);
-  timeline.end = last_makespan(study);
+  const Rows drawn = first_gap_rows(study);
+  timeline.end = last_makespan(study, drawn);
   timeline.gpus_max = options.timeline_gpus_max;
-  const int policies = static_cast<int>(study.policies.size());
+  const int policies = static_cast<int>(drawn.size());
   timeline.pieces_max = std::clamp(options.timeline_pieces_max / policies, 1, kPiecesPerPolicyMax);
   const TimelineDrawing drawing = svg_timeline(*policy.representative,
                                                policy.gpus.empty() ? study.gpus : policy.gpus,
@@ -151,13 +244,15 @@ std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlO
 std::string timelines(const StudyReport& study, const HtmlOptions& options) {
   std::string out = section(
       "GPUs over time",
-      fmt::format("One run of each policy ({}). Each band is a GPU, each row of it a memory slice; "
-                  "a job stands on the slices of its GPU instance. Jobs that share an instance "
-                  "divide its height. Point at a piece to read what it is.",
-                  representative_seeds(study)));
+      fmt::format(
+          "{}One run of each policy ({}). Each band is a GPU, each row of it a memory slice; "
+          "a job stands on the slices of its GPU instance. Jobs that share an instance "
+          "divide its height. Point at a piece to read what it is.",
+          gap_note(study),
+          representative_seeds(study)));
   out += "<div class=\"frame wide\">\n" + svg_timeline_legend("key") + "</div>\n";
-  for (std::size_t i = 0; i < study.policies.size(); ++i) {
-    out += timeline_of(study, i, options);
+  for (const std::size_t row : first_gap_rows(study)) {
+    out += timeline_of(study, row, options);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/number_text.hpp"
+#include "report/study_rows.hpp"
 #include "report/svg_plot_bars.hpp"
 
 namespace septule::report {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kDistributionPoints = 400;
 constexpr std::size_t kSeriesParts = 120;
 constexpr int kPanelWidth = 340;
+constexpr double kPanelNameMax = 124;  // wider names need panels of the whole width
 
 using Figure = double job::RunFigures::*;
 
@@ -25,23 +27,37 @@ struct Panel {
   int decimals;
 };
 
-BarPlot panel_of(const StudyReport& study, const Panel& panel) {
+/// Bars of the rows without their lengths.
+std::vector<Bar> bars_of(const StudyReport& study, const Rows& rows) {
+  std::vector<Bar> bars;
+  for (const std::size_t row : rows) {
+    const PolicyReport& policy = study.policies[row];
+    Bar bar;
+    bar.name = policy_key(policy);
+    bar.index = colour_index(study, policy);
+    bar.group = policy.cluster;
+    bars.push_back(std::move(bar));
+  }
+  return bars;
+}
+
+BarPlot panel_of(const StudyReport& study, const Rows& rows, const Panel& panel) {
   BarPlot plot;
   plot.title = panel.title;
   plot.axis = {panel.title, panel.kind, {}, {}};
-  plot.width = kPanelWidth;
-  for (std::size_t i = 0; i < study.policies.size(); ++i) {
-    Bar bar;
-    bar.name = study.policies[i].name;
-    bar.index = static_cast<int>(i);
-    const auto interval = policy_interval(study.policies[i], panel.member);
+  plot.bars = bars_of(study, rows);
+  const bool is_narrow = std::ranges::all_of(
+      plot.bars, [](const Bar& bar) { return text_width(bar.name) <= kPanelNameMax; });
+  plot.width = is_narrow ? kPanelWidth : plot.width;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Bar& bar = plot.bars[i];
+    const auto interval = policy_interval(study.policies[rows[i]], panel.member);
     if (interval.has_value()) {
       bar.parts = {interval->mean};
       bar.low = interval->low;
       bar.high = interval->high;
       bar.text = grouped_text(interval->mean, panel.decimals);
     }
-    plot.bars.push_back(std::move(bar));
   }
   return plot;
 }
@@ -72,9 +88,10 @@ std::vector<PlotPoint> part_means(const std::vector<job::SeriesPoint>& series,
 
 }  // namespace
 
-SimTime last_makespan(const StudyReport& study) {
+SimTime last_makespan(const StudyReport& study, const Rows& rows) {
   SimTime last;
-  for (const PolicyReport& policy : study.policies) {
+  for (const std::size_t row : rows) {
+    const PolicyReport& policy = study.policies[row];
     if (policy.representative.has_value()) {
       last = std::max(last, policy.representative->run.makespan);
     }
@@ -82,17 +99,20 @@ SimTime last_makespan(const StudyReport& study) {
   return last;
 }
 
-std::string html_overview(const StudyReport& study) {
+std::string html_overview(const StudyReport& study, const Rows& rows) {
   constexpr std::array kPanels = std::to_array<Panel>({
       {"mean JCT, s (less is better)", AxisKind::kNumber, &job::RunFigures::mean_jct_s, 0},
       {"makespan, s (less is better)", AxisKind::kNumber, &job::RunFigures::makespan_s, 0},
       {"STP per GPU (more is better)", AxisKind::kNumber, &job::RunFigures::stp_per_gpu, 3},
   });
-  std::string out = "<div class=\"panels\">\n";
+  std::string out;
+  bool is_narrow = true;
   for (const Panel& panel : kPanels) {
-    out += "<div>" + svg_bar_plot(panel_of(study, panel), Embedding::kInline) + "</div>\n";
+    const BarPlot plot = panel_of(study, rows, panel);
+    is_narrow = is_narrow && plot.width == kPanelWidth;
+    out += "<div>" + svg_bar_plot(plot, Embedding::kInline) + "</div>\n";
   }
-  return out + "</div>\n";
+  return fmt::format("<div class=\"panels{}\">\n{}</div>\n", is_narrow ? "" : " whole", out);
 }
 
 std::vector<PlotPoint> distribution_points(const std::vector<double>& samples) {
@@ -115,41 +135,40 @@ std::vector<PlotPoint> distribution_points(const std::vector<double>& samples) {
   return points;
 }
 
-std::string html_distribution(const StudyReport& study) {
+std::string html_distribution(const StudyReport& study, const Rows& rows) {
   LinePlot plot;
   plot.title = "Distribution of job completion times";
   plot.x = {"job completion time (logarithmic)", AxisKind::kLogTime, {}, {}};
   plot.y = {"share of jobs", AxisKind::kPercent, 0.0, 1.0};
   plot.shape = LineShape::kSteps;
-  for (std::size_t i = 0; i < study.policies.size(); ++i) {
-    plot.lines.push_back({study.policies[i].name,
-                          static_cast<int>(i),
-                          distribution_points(study.policies[i].jct_s)});
+  for (const std::size_t row : rows) {
+    const PolicyReport& policy = study.policies[row];
+    plot.lines.push_back(
+        {policy_key(policy), colour_index(study, policy), distribution_points(policy.jct_s)});
   }
   return svg_line_plot(plot, Embedding::kInline);
 }
 
-std::string html_breakdown(const StudyReport& study) {
+std::string html_breakdown(const StudyReport& study, const Rows& rows) {
   BarPlot plot;
   plot.title = "What the mean JCT consists of";
   plot.axis = {"mean time per job, s", AxisKind::kNumber, {}, {}};
   plot.part_names = {"wait", "characterisation", "reconfiguration", "running"};
-  for (std::size_t i = 0; i < study.policies.size(); ++i) {
-    Bar bar;
-    bar.name = study.policies[i].name;
-    bar.index = static_cast<int>(i);
+  plot.bars = bars_of(study, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Bar& bar = plot.bars[i];
+    const PolicyReport& policy = study.policies[rows[i]];
     for (const Figure member : {&job::RunFigures::mean_wait_s,
                                 &job::RunFigures::mean_characterisation_s,
                                 &job::RunFigures::mean_reconfiguration_s,
                                 &job::RunFigures::mean_running_s}) {
-      const auto interval = policy_interval(study.policies[i], member);
+      const auto interval = policy_interval(policy, member);
       if (interval.has_value()) {
         bar.parts.push_back(interval->mean);
       }
     }
-    const auto jct = policy_interval(study.policies[i], &job::RunFigures::mean_jct_s);
+    const auto jct = policy_interval(policy, &job::RunFigures::mean_jct_s);
     bar.text = jct.has_value() ? grouped_text(jct->mean, 0) + " s" : "N/A";
-    plot.bars.push_back(std::move(bar));
   }
   return svg_bar_plot(plot, Embedding::kInline);
 }
@@ -177,6 +196,7 @@ std::vector<PlotPoint> series_points(const std::vector<job::SeriesPoint>& series
 }
 
 std::string html_series(const StudyReport& study,
+                        const Rows& rows,
                         double job::SeriesPoint::* member,
                         const std::string& title) {
   LinePlot plot;
@@ -184,9 +204,9 @@ std::string html_series(const StudyReport& study,
   plot.x = {"time since the start of the trace", AxisKind::kTime, 0.0, {}};
   plot.y = {title, AxisKind::kNumber, 0.0, {}};
   plot.shape = LineShape::kSteps;
-  for (std::size_t i = 0; i < study.policies.size(); ++i) {
-    const PolicyReport& policy = study.policies[i];
-    PlotLine line{policy.name, static_cast<int>(i), {}};
+  for (const std::size_t row : rows) {
+    const PolicyReport& policy = study.policies[row];
+    PlotLine line{policy_key(policy), colour_index(study, policy), {}};
     if (policy.representative.has_value()) {
       const job::RunRecord& run = policy.representative->run;
       line.points = series_points(run.series, member, run.makespan);

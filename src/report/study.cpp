@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "report/number_text.hpp"
 
 namespace septule::report {
 
@@ -74,6 +75,26 @@ std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
     return std::nullopt;
   }
   return job::confidence_interval(ratios);
+}
+
+bool has_rejected_jobs(const StudyReport& study) {
+  return std::ranges::any_of(study.policies, [](const PolicyReport& policy) {
+    return std::ranges::any_of(policy.runs,
+                               [](const job::RunFigures& run) { return run.jobs_rejected > 0; });
+  });
+}
+
+std::string done_and_rejected_text(const PolicyReport& policy) {
+  const auto done = policy_interval(policy, &job::RunFigures::jobs_done);
+  const auto rejected = policy_interval(policy, &job::RunFigures::jobs_rejected);
+  if (!done.has_value() || !rejected.has_value()) {
+    return "N/A";
+  }
+  const bool is_whole =
+      std::floor(done->mean) == done->mean && std::floor(rejected->mean) == rejected->mean;
+  const int decimals = is_whole ? 0 : 1;
+  return fmt::format(
+      "{} / {}", fixed_text(done->mean, decimals), fixed_text(rejected->mean, decimals));
 }
 
 bool has_one_base(const StudyReport& study) {

@@ -32,6 +32,10 @@ struct PolicyReport {
   /// The policy it is compared with, as index; itself = it is compared with none.
   std::size_t base = 0;
   std::vector<ReportGpu> gpus;  ///< of its cluster; empty = those of the study
+  std::string policy;           ///< the name without cluster and gap; empty = `name`
+  std::string summary;          ///< half a line on the policy; empty = nothing to say
+  std::string cluster;          ///< it ran on, in a study of several; else empty
+  std::optional<Duration> gap;  ///< mean gap between submissions, in a study of several
 };
 
 /// A setting of the study as it is to be shown.
@@ -71,6 +75,11 @@ std::optional<job::Interval> policy_interval(const PolicyReport& policy,
 std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
                                           const PolicyReport& base,
                                           double job::RunFigures::* figure);
+
+/// Whether any run rejected a job.
+bool has_rejected_jobs(const StudyReport& study);
+/// Means over the policy's runs: "98 / 2", "97.5 / 2.5"; "N/A" without a run.
+std::string done_and_rejected_text(const PolicyReport& policy);
 
 /// Whether all policies are compared with the first.
 bool has_one_base(const StudyReport& study);

@@ -33,23 +33,32 @@ std::string bounds_cell(const PolicyReport& policy, Figure figure, int decimals)
 }
 
 std::string figures_table(const StudyReport& study) {
-  Table table({{"policy"},
-               {"mean JCT s", Align::kRight},
-               {"95 % interval", Align::kRight},
-               {"makespan s", Align::kRight},
-               {"STP/GPU", Align::kRight},
-               {"wait s", Align::kRight},
-               {"slowdown p90", Align::kRight},
-               {"re-cuts", Align::kRight}});
+  const bool has_rejected = has_rejected_jobs(study);
+  std::vector<Table::Column> columns = {{"policy"},
+                                        {"mean JCT s", Align::kRight},
+                                        {"95 % interval", Align::kRight},
+                                        {"makespan s", Align::kRight},
+                                        {"STP/GPU", Align::kRight},
+                                        {"wait s", Align::kRight},
+                                        {"slowdown p90", Align::kRight},
+                                        {"re-cuts", Align::kRight}};
+  if (has_rejected) {
+    columns.push_back({"done / rejected", Align::kRight});
+  }
+  Table table(std::move(columns));
   for (const PolicyReport& policy : study.policies) {
-    table.add_row({safe_name(policy.name),
-                   mean_cell(policy, &job::RunFigures::mean_jct_s, 1),
-                   bounds_cell(policy, &job::RunFigures::mean_jct_s, 1),
-                   mean_cell(policy, &job::RunFigures::makespan_s, 0),
-                   mean_cell(policy, &job::RunFigures::stp_per_gpu, 3),
-                   mean_cell(policy, &job::RunFigures::mean_wait_s, 1),
-                   mean_cell(policy, &job::RunFigures::slowdown_p90, 2),
-                   mean_cell(policy, &job::RunFigures::reconfigurations, 1)});
+    std::vector<std::string> cells = {safe_name(policy.name),
+                                      mean_cell(policy, &job::RunFigures::mean_jct_s, 1),
+                                      bounds_cell(policy, &job::RunFigures::mean_jct_s, 1),
+                                      mean_cell(policy, &job::RunFigures::makespan_s, 0),
+                                      mean_cell(policy, &job::RunFigures::stp_per_gpu, 3),
+                                      mean_cell(policy, &job::RunFigures::mean_wait_s, 1),
+                                      mean_cell(policy, &job::RunFigures::slowdown_p90, 2),
+                                      mean_cell(policy, &job::RunFigures::reconfigurations, 1)};
+    if (has_rejected) {
+      cells.push_back(done_and_rejected_text(policy));
+    }
+    table.add_row(std::move(cells));
   }
   return table.text();
 }

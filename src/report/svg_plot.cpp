@@ -11,12 +11,12 @@ namespace septule::report {
 namespace {
 
 constexpr int kWidth = 860;
-constexpr double kLeft = 66;
+constexpr double kLeft = 100;
 constexpr double kRight = kWidth - 20;
 constexpr double kPlotHeight = 270;
 constexpr double kBelow = 46;
 constexpr double kLegendRow = 20;
-constexpr std::size_t kNameMax = 28;
+constexpr double kNameWidth = 320;
 
 /// Places of the legend's entries: rows of names one after the other.
 struct Legend {
@@ -32,13 +32,12 @@ struct Legend {
 
 Legend legend_of(const LinePlot& plot) {
   constexpr double kSample = 26;  // the sample line and the gap behind it
-  constexpr double kLetter = 7;   // a wide guess: names only have to keep clear of each other
   Legend legend;
   double x = kLeft;
   double y = 16;
   for (const PlotLine& line : plot.lines) {
-    const std::string name = shortened_text(line.name, kNameMax);
-    const double width = kSample + kLetter * static_cast<double>(std::min(name.size(), kNameMax));
+    const std::string name = fitted_text(line.name, kNameWidth);
+    const double width = kSample + text_width(name);
     if (x > kLeft && x + width > kRight) {
       x = kLeft;
       y += kLegendRow;
@@ -131,8 +130,9 @@ std::string draw_mark(const PlotLine& line, const PlotPoint& point, const Axis& 
     bounds = fmt::format(" [{}, {}]", grouped_text(*point.low, 2), grouped_text(*point.high, 2));
   }
   out += fmt::format(
-      "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"3.5\"><title>{}: {} at {}{}</title>"
+      "<circle class=\"{} {}\" cx=\"{}\" cy=\"{}\" r=\"3.5\"><title>{}: {} at {}{}</title>"
       "</circle>\n",
+      line.index < kPlotColours ? "dot" : "open",
       plot_class(line.index % kPlotColours),
       at_x,
       pixels(y.at(point.y)),

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kBarHeight = 20;
 constexpr double kBarStep = 30;
+constexpr double kHeadingStep = 26;
 constexpr std::size_t kPartsMax = 4;
 
 /// Where the columns of the drawing are.
@@ -23,17 +24,28 @@ struct Columns {
   double right = 0;  ///< of the bars; figures begin here
   double top = 0;
   double bottom = 0;
-  std::size_t name_max = 0;  ///< letters of a name
 };
+
+/// Whether a heading stands above the bar.
+bool begins_group(const BarPlot& plot, std::size_t index) {
+  const std::string& group = plot.bars[index].group;
+  return !group.empty() && (index == 0 || plot.bars[index - 1].group != group);
+}
 
 Columns columns_of(const BarPlot& plot) {
   const bool is_wide = plot.width >= 600;
+  double names = 0;
+  double figures = 0;
   Columns columns;
-  columns.left = is_wide ? 150 : 92;
-  columns.right = plot.width - (is_wide ? 90 : 62);
   columns.top = plot.part_names.empty() ? 6 : 34;
-  columns.bottom = columns.top + kBarStep * static_cast<double>(plot.bars.size());
-  columns.name_max = is_wide ? 20 : 12;
+  columns.bottom = columns.top;
+  for (std::size_t i = 0; i < plot.bars.size(); ++i) {
+    names = std::max(names, text_width(plot.bars[i].name));
+    figures = std::max(figures, text_width(plot.bars[i].text));
+    columns.bottom += kBarStep + (begins_group(plot, i) ? kHeadingStep : 0);
+  }
+  columns.left = std::clamp(names + 14, is_wide ? 150.0 : 92.0, 0.5 * plot.width);
+  columns.right = plot.width - std::clamp(figures + 12, is_wide ? 90.0 : 62.0, 0.25 * plot.width);
   return columns;
 }
 
@@ -105,6 +117,9 @@ std::string draw_part(
       is_stacked ? xml_escaped(", " + plot.part_names[part]) : std::string(),
       grouped_text(bar.parts[part], plot.axis.kind == AxisKind::kPercent ? 4 : 2),
       is_stacked ? fmt::format(" ({} %)", fixed_text(100 * share, 1)) : std::string());
+  if (!is_stacked) {
+    out += area_stripes(bar.index, from, y, width, kBarHeight);
+  }
   if (is_stacked && width >= 40) {
     out += fmt::format("<text class=\"mid over t{}\" x=\"{}\" y=\"{}\">{} %</text>\n",
                        part,
@@ -115,14 +130,14 @@ std::string draw_part(
   return out;
 }
 
-std::string draw_bar(const BarPlot& plot, const Bar& bar, const Axis& axis, double y) {
-  const Columns columns = columns_of(plot);
+std::string draw_bar(
+    const BarPlot& plot, const Columns& columns, const Bar& bar, const Axis& axis, double y) {
   std::string out =
       fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\"><title>{}</title>{}</text>\n",
                   pixels(columns.left - 8),
                   pixels(y + 14.5),
                   xml_escaped(bar.name),
-                  xml_escaped(shortened_text(bar.name, columns.name_max)));
+                  xml_escaped(fitted_text(bar.name, columns.left - 10)));
   if (is_known(bar)) {
     for (std::size_t part = 0; part < bar.parts.size(); ++part) {
       out += draw_part(plot, bar, part, axis, y);
@@ -143,7 +158,9 @@ std::string draw_bar(const BarPlot& plot, const Bar& bar, const Axis& axis, doub
   return out + fmt::format("<text class=\"strong end\" x=\"{}\" y=\"{}\">{}</text>\n",
                            pixels(plot.width - 4),
                            pixels(y + 14.5),
-                           is_known(bar) ? xml_escaped(bar.text) : "N/A");
+                           is_known(bar)
+                               ? xml_escaped(fitted_text(bar.text, plot.width - columns.right - 6))
+                               : "N/A");
 }
 
 }  // namespace
@@ -169,8 +186,14 @@ std::string svg_bar_plot(const BarPlot& plot, Embedding embedding) {
   std::string out = svg_opening(size, plot.title, embedding);
   out += draw_legend(plot, columns) + draw_grid(axis, columns);
   double y = columns.top + (kBarStep - kBarHeight) / 2;
-  for (const Bar& bar : plot.bars) {
-    out += draw_bar(plot, bar, axis, y);
+  for (std::size_t i = 0; i < plot.bars.size(); ++i) {
+    if (begins_group(plot, i)) {
+      out += fmt::format("<text class=\"strong heading\" x=\"4\" y=\"{}\">{}</text>\n",
+                         pixels(y + 16),
+                         xml_escaped(fitted_text(plot.bars[i].group, plot.width - 8)));
+      y += kHeadingStep;
+    }
+    out += draw_bar(plot, columns, plot.bars[i], axis, y);
     y += kBarStep;
   }
   return out + "</svg>\n";

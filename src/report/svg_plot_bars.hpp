@@ -17,9 +17,11 @@ struct Bar {
   std::optional<double> low;   ///< interval of the whole length
   std::optional<double> high;  ///< likewise
   std::string text;            ///< the figure, written at the right
+  std::string group;           ///< heading above it, unless the bar before has the same; or empty
 };
 
-/// Horizontal bars, one under the other, from 0.
+/// Horizontal bars, one under the other, from 0. The column of names is as wide as they are, up to
+/// half of the drawing; longer names are shortened.
 struct BarPlot {
   std::string title;
   AxisSpec axis;

@@ -17,20 +17,22 @@ namespace {
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 // Colours: Okabe and Ito's for policies, with their yellow, which fades on white, and black, which
-// fades on dark, replaced; Paul Tol's "light" set for jobs, made to carry black letters.
+// fades on dark, replaced; for parts of a time a scale of one stone hue, which no policy has; Paul
+// Tol's "light" set for jobs, made to carry black letters.
 constexpr std::string_view kStyle = R"(
 :root{--paper:#fff;--ink:#1b1f24;--ink2:#57606a;--line:#8c959f;--grid:#e6e9ed;--band:#f1f3f5;
 --c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#aa4499;--c4:#d08c00;--c5:#56b4e9;--c6:#6e7781;
---c7:#8c510a;--k0:#c9d0d7;--k1:#aa4499;--k2:#e69f00;--k3:#0072b2;--t0:#1b1f24;--t1:#fff;
+--c7:#8c510a;--k0:#e6e0d4;--k1:#c4b79f;--k2:#948568;--k3:#57503f;--t0:#1b1f24;--t1:#1b1f24;
 --t2:#1b1f24;--t3:#fff}
 @media (prefers-color-scheme:dark){:root{--paper:#12161b;--ink:#e6e9ec;--ink2:#a8b2bd;
 --line:#6b7682;--grid:#272e36;--band:#1c2229;--c0:#4aa8e0;--c1:#f08240;--c2:#2fc79a;--c3:#d98ac8;
---c4:#f2b93b;--c5:#9bd6f9;--c6:#a8b2bd;--c7:#c98a4b;--k0:#4b5561;--k1:#d98ac8;--k2:#f2b93b;
---k3:#4aa8e0;--t0:#e6e9ec;--t1:#12161b;--t2:#12161b;--t3:#12161b}}
+--c4:#f2b93b;--c5:#9bd6f9;--c6:#a8b2bd;--c7:#c98a4b;--k0:#3d3a33;--k1:#6b6452;--k2:#a39678;
+--k3:#e0d6bf;--t0:#e6e9ec;--t1:#e6e9ec;--t2:#12161b;--t3:#12161b}}
 .plot{display:block;width:100%;height:auto;font:12px system-ui,"Segoe UI",Roboto,Helvetica,Arial,
 sans-serif;font-variant-numeric:tabular-nums}
 .plot text{fill:var(--ink2)}
 .plot .strong{fill:var(--ink)}
+.plot .heading{font-weight:600}
 .plot .end{text-anchor:end}
 .plot .mid{text-anchor:middle}
 .plot .paper{fill:var(--paper)}
@@ -44,12 +46,15 @@ sans-serif;font-variant-numeric:tabular-nums}
 .c6{stroke:var(--c6);fill:var(--c6)}.c7{stroke:var(--c7);fill:var(--c7)}
 .dash1{stroke-dasharray:6 3}.dash2{stroke-dasharray:2 3}.dash3{stroke-dasharray:9 3 2 3}
 .plot .dot{stroke:none}
+.plot .open{fill:var(--paper);stroke-width:1.8}
+.plot .stripes{fill:none;stroke:var(--paper);stroke-width:1.6}
 .plot .bar{stroke:none}
 .k0{fill:var(--k0)}.k1{fill:var(--k1)}.k2{fill:var(--k2)}.k3{fill:var(--k3)}
 .plot .t0{fill:var(--t0)}.plot .t1{fill:var(--t1)}.plot .t2{fill:var(--t2)}.plot .t3{fill:var(--t3)}
 .plot .band{fill:var(--band)}
 .plot .job{stroke:var(--paper);stroke-width:.6}
 .plot .slow{opacity:.5}
+.plot .mixed{fill:var(--line)}
 .plot .idle{fill:none;stroke:var(--line);stroke-width:.6}
 .plot .hold{fill-opacity:0}
 .plot .over{pointer-events:none}
@@ -66,6 +71,19 @@ std::size_t sequence_length(std::string_view text) {
     }
   }
   return 0;
+}
+
+/// Width of one letter, which may be any bytes.
+double letter_width(std::string_view sequence) {
+  constexpr std::string_view kNarrow = " !'(),.:;I[]`ijl|tfr-";
+  constexpr std::string_view kWide = "MW@mw%";
+  if (sequence.size() > 1) {
+    return 12;
+  }
+  if (kNarrow.find(sequence) != std::string_view::npos) {
+    return 5;
+  }
+  return kWide.find(sequence) != std::string_view::npos ? 12 : 7.6;
 }
 
 /// Sequences that XML forbids, or that would turn the text around them.
@@ -127,6 +145,24 @@ std::string pixels(double value) {
   return text;
 }
 
+double text_width(std::string_view text) {
+  double width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(sequence_length(text.substr(at)), 1);
+    width += letter_width(text.substr(at, length));
+    at += length;
+  }
+  return width;
+}
+
+std::string fitted_text(std::string_view text, double width) {
+  std::string shown(text);
+  for (std::size_t letters = text.size(); letters > 1 && text_width(shown) > width; --letters) {
+    shown = shortened_text(text, letters - 1);
+  }
+  return shown;
+}
+
 std::string_view plot_style() {
   return kStyle;
 }
@@ -136,6 +172,20 @@ std::string plot_class(int index) {
   const std::string colour = fmt::format("c{}", index % kPlotColours);
   const int dash = index / kPlotColours % 4;
   return dash == 0 ? colour : fmt::format("{} dash{}", colour, dash);
+}
+
+std::string area_stripes(int index, double x, double y, double width, double height) {
+  SEPTULE_CHECK(index >= 0, "policies count from 0");
+  constexpr double kStep = 5;
+  const int dash = index / kPlotColours % 4;
+  std::string path;
+  for (double at = kStep / 2; dash % 2 == 1 && at < width; at += kStep) {
+    path += fmt::format("M{} {}v{}", pixels(x + at), pixels(y), pixels(height));
+  }
+  for (double at = kStep / 2; dash >= 2 && at < height; at += kStep) {
+    path += fmt::format("M{} {}h{}", pixels(x), pixels(y + at), pixels(width));
+  }
+  return path.empty() ? path : fmt::format("<path class=\"stripes\" d=\"{}\"/>", path);
 }
 
 std::string svg_opening(DrawingSize size, std::string_view title, Embedding embedding) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ constexpr double kRight = kWidth - 18;
 constexpr double kRow = 6;  // height of a memory slice
 constexpr double kGap = 9;
 constexpr double kTop = 6;
-constexpr double kPieceMin = 0.3;  // narrower pieces cannot be seen
+constexpr double kPieceMin = 0.3;     // narrower pieces cannot be seen: they are drawn so wide
+constexpr double kPieceCoarse = 2.4;  // of pieces that are merged for want of room
 constexpr int kJobColours = 8;
 constexpr int kSlicesMax = 64;
 
@@ -141,7 +143,9 @@ std::string draw_band(const Band& band) {
 
 std::string piece_title(const RepresentativeRun& run, const TimelinePiece& piece) {
   std::string what = "re-cut of the GPU";
-  if (piece.kind == TimelinePiece::Kind::kIdle) {
+  if (piece.kind == TimelinePiece::Kind::kMixed) {
+    what = fmt::format("{} short pieces", piece.count);
+  } else if (piece.kind == TimelinePiece::Kind::kIdle) {
     what = "idle instance";
   } else if (piece.job.has_value()) {
     what = fmt::format(
@@ -172,14 +176,14 @@ std::string draw_piece(const RepresentativeRun& run,
   const bool is_recut = piece.kind == TimelinePiece::Kind::kRecut;
   const int from = is_recut ? 0 : std::clamp(piece.start, 0, band.slices);
   const int to = is_recut ? band.slices : std::clamp(piece.start + piece.size, from, band.slices);
-  const double x = axis.at(piece.begin.to_seconds());
-  const double width = axis.at(piece.end.to_seconds()) - x;
+  const double x = std::min(axis.at(piece.begin.to_seconds()), kRight - kPieceMin);
+  const double width = std::max(axis.at(piece.end.to_seconds()) - x, kPieceMin);
   const double height = kRow * (to - from) / piece.parts;
   const double y = band.top + kRow * from + height * piece.part;
   if (height <= 0) {
     return {};
   }
-  std::string shape = "idle";
+  std::string shape = piece.kind == TimelinePiece::Kind::kMixed ? "mixed" : "idle";
   if (is_recut) {
     shape = "hold";
     textures.recut += box(x, y, width, height);
@@ -241,44 +245,94 @@ struct Selection {
   std::vector<std::string> left_out;
 };
 
+/// "GPU 3", "GPUs 3 to 7".
+std::string gpus_text(int first, int last) {
+  return first == last ? fmt::format("GPU {}", first) : fmt::format("GPUs {} to {}", first, last);
+}
+
+/// The GPUs that the pieces are of, of which there are some.
+std::string gpus_text(std::span<const TimelinePiece> pieces) {
+  const auto [first, last] = std::ranges::minmax(pieces, {}, &TimelinePiece::gpu);
+  return gpus_text(first.gpu, last.gpu);
+}
+
+/// The pieces, short ones merged, and what short means.
+struct MergedPieces {
+  std::vector<TimelinePiece> pieces;
+  Duration shortest;
+};
+
+/// Merges what cannot be seen, and more than that, up to kPieceCoarse, if the GPUs that may be
+/// drawn would else have more pieces than there is room for.
+MergedPieces merged_to_fit(const std::vector<TimelinePiece>& all, const TimelineOptions& options) {
+  MergedPieces merged;
+  for (double width = kPieceMin; width <= kPieceCoarse; width *= 2) {
+    merged.shortest = seconds_to_duration(width * options.end.to_seconds() / (kRight - kLeft));
+    merged.pieces = merged_short_pieces(all, merged.shortest);
+    const auto count = std::ranges::count_if(merged.pieces, [&](const TimelinePiece& piece) {
+      return piece.gpu < options.gpus_max && piece.end - piece.begin >= merged.shortest;
+    });
+    if (count <= options.pieces_max) {
+      break;
+    }
+  }
+  return merged;
+}
+
+/// Adds the short pieces while there is room, the longest first.
+void add_short(Selection& selection, std::vector<TimelinePiece> pieces, std::size_t room) {
+  std::ranges::stable_sort(pieces, [](const TimelinePiece& a, const TimelinePiece& b) {
+    return a.end - a.begin > b.end - b.begin;
+  });
+  const std::size_t count = std::min(pieces.size(), room - selection.pieces.size());
+  std::copy_n(pieces.begin(), count, std::back_inserter(selection.pieces));
+  const std::span<const TimelinePiece> rest = std::span(pieces).subspan(count);
+  if (!rest.empty()) {
+    selection.left_out.push_back(
+        fmt::format("{} short piece{} of {}, of at most {}",
+                    rest.size(),
+                    rest.size() > 1 ? "s" : "",
+                    gpus_text(rest),
+                    time_text((rest.front().end - rest.front().begin).to_seconds())));
+  }
+}
+
 Selection selected(const std::vector<TimelinePiece>& all,
                    int gpu_count,
                    const TimelineOptions& options,
-                   double seconds_min) {
+                   Duration shortest) {
   Selection selection;
-  std::int64_t short_count = 0;
-  std::size_t late_count = 0;
+  std::vector<TimelinePiece> short_pieces;
+  std::vector<TimelinePiece> late;
   const auto room = static_cast<std::size_t>(options.pieces_max);
   for (; selection.gpus < std::min(gpu_count, options.gpus_max); ++selection.gpus) {
     std::vector<TimelinePiece> of_gpu;
+    std::vector<TimelinePiece> short_of_gpu;
     for (const TimelinePiece& piece : all) {
       if (piece.gpu == selection.gpus && piece.begin < options.end) {
-        const bool is_seen = (piece.end - piece.begin).to_seconds() >= seconds_min;
-        short_count += is_seen ? 0 : 1;
-        if (is_seen) {
-          of_gpu.push_back(piece);
-        }
+        (piece.end - piece.begin < shortest ? short_of_gpu : of_gpu).push_back(piece);
       }
     }
-    const bool is_full = selection.pieces.size() + of_gpu.size() > room;
-    if (is_full && selection.gpus > 0) {
+    if (selection.pieces.size() + of_gpu.size() > room && selection.gpus > 0) {
       break;
     }
-    late_count += is_full ? of_gpu.size() - room : 0;
-    of_gpu.resize(std::min(of_gpu.size(), room));
-    std::ranges::move(of_gpu, std::back_inserter(selection.pieces));
+    const auto kept = of_gpu.begin() + static_cast<std::ptrdiff_t>(std::min(of_gpu.size(), room));
+    std::copy(of_gpu.begin(), kept, std::back_inserter(selection.pieces));
+    std::copy(kept, of_gpu.end(), std::back_inserter(late));
+    std::ranges::move(short_of_gpu, std::back_inserter(short_pieces));
   }
   if (selection.gpus < gpu_count) {
     selection.left_out.push_back(
-        fmt::format("GPUs {} to {} of {}", selection.gpus, gpu_count - 1, gpu_count));
+        fmt::format("{} of {}", gpus_text(selection.gpus, gpu_count - 1), gpu_count));
   }
-  if (late_count > 0) {
-    selection.left_out.push_back(fmt::format("the last {} pieces", late_count));
+  if (!late.empty()) {
+    selection.left_out.push_back(fmt::format("the last {} piece{} of {}, from {} on",
+                                             late.size(),
+                                             late.size() > 1 ? "s" : "",
+                                             gpus_text(late),
+                                             time_text(late.front().begin.to_seconds())));
   }
-  if (short_count > 0) {
-    selection.left_out.push_back(
-        fmt::format("{} pieces that would be narrower than a third of a pixel", short_count));
-  }
+  add_short(selection, std::move(short_pieces), room);
   return selection;
 }
 
@@ -294,9 +348,9 @@ TimelineDrawing svg_timeline(const RepresentativeRun& run,
   settled.end = std::max(options.end, SimTime::nanoseconds(1000000000));
   AxisSpec spec{"time", AxisKind::kTime, 0.0, settled.end.to_seconds()};
   const Axis axis(spec, {kLeft, kRight, 11}, {});
-  const std::vector<TimelinePiece> all = timeline_pieces(run.run.timeline);
-  const double seconds_min = kPieceMin * settled.end.to_seconds() / (kRight - kLeft);
-  const Selection selection = selected(all, gpu_count_of(run, all), settled, seconds_min);
+  const MergedPieces merged = merged_to_fit(timeline_pieces(run.run.timeline), settled);
+  const std::vector<TimelinePiece>& all = merged.pieces;
+  const Selection selection = selected(all, gpu_count_of(run, all), settled, merged.shortest);
   const std::vector<Band> bands = bands_of(all, gpus, selection.gpus);
   std::string bands_drawn;
   std::string shapes;
@@ -337,18 +391,28 @@ std::string svg_timeline_legend(const std::string& id) {
       {"job j0 slow", 's', "starting, saving or stopped", 206},
       {"band", 'r', "re-cut", 88},
       {"idle", '-', "idle instance", 124},
+      {"mixed", '-', "several short pieces", 172},
       {"band", '-', "free slices", 90},
   });
-  std::string out = svg_opening({kWidth, 26}, "Key to the timelines", Embedding::kInline);
+  std::string out = svg_opening({kWidth, 48}, "Key to the timelines", Embedding::kInline);
   out += patterns(id);
   double x = 2;
+  double y = 6;
   for (const Entry& entry : kEntries) {
-    out += fmt::format(
-        "<rect class=\"{}\" x=\"{}\" y=\"6\" width=\"26\" height=\"14\"/>", entry.shape, pixels(x));
+    if (x + entry.width > kWidth) {
+      x = 2;
+      y += 22;
+    }
+    out += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"26\" height=\"14\"/>",
+                       entry.shape,
+                       pixels(x),
+                       pixels(y));
     out +=
-        entry.texture == '-' ? std::string() : draw_texture(box(x, 6, 26, 14), id, entry.texture);
-    out += fmt::format(
-        "<text class=\"strong\" x=\"{}\" y=\"17\">{}</text>\n", pixels(x + 32), entry.text);
+        entry.texture == '-' ? std::string() : draw_texture(box(x, y, 26, 14), id, entry.texture);
+    out += fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
+                       pixels(x + 32),
+                       pixels(y + 11),
+                       entry.text);
     x += entry.width;
   }
   return out + "</svg>\n";

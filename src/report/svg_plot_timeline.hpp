@@ -28,8 +28,11 @@ struct TimelineDrawing {
 /// for each memory slice of its grid; a job is a rectangle over the slices of its GPU instance, for
 /// as long as it was in one state there. Jobs that share an instance (MPS) divide its height.
 /// `gpus` gives labels and grids by index; a GPU beyond it, or a run's without, is taken to have
-/// the slices that its spans use. Limits: first whole GPUs, then the pieces that come last in time
-/// are left out, so that a large run cannot make a file that no browser opens.
+/// the slices that its spans use. Pieces too short to be seen are drawn as one with their like
+/// neighbours (merged_short_pieces), and at least as wide as can be seen; more of them, up to a few
+/// pixels, if there are too many pieces. Limits: whole GPUs, then
+/// the pieces of the first that come last in time, then the shortest pieces are left out, so that a
+/// large run cannot make a file that no browser opens.
 TimelineDrawing svg_timeline(const RepresentativeRun& run,
                              const std::vector<ReportGpu>& gpus,
                              const TimelineOptions& options,

@@ -48,6 +48,24 @@ std::vector<TimelinePiece> pieces_of(const job::TimelineSpan& span) {
   return pieces;
 }
 
+/// Takes `piece` into `group`, which ends no earlier than it begins, but for a gap.
+void take_in(TimelinePiece& group, const TimelinePiece& piece) {
+  const bool is_alike =
+      group.kind == piece.kind && group.job == piece.job && group.state == piece.state;
+  if (!is_alike) {
+    group.kind = TimelinePiece::Kind::kMixed;
+    group.job.reset();
+    group.state = job::JobState::kRunning;
+  }
+  group.end = std::max(group.end, piece.end);
+  group.count += piece.count;
+}
+
+bool is_same_place(const TimelinePiece& a, const TimelinePiece& b) {
+  return std::tuple(a.gpu, a.start, a.size, a.part, a.parts) ==
+         std::tuple(b.gpu, b.start, b.size, b.part, b.parts);
+}
+
 auto order_of(const TimelinePiece& piece) {
   return std::tuple(piece.gpu, piece.begin, piece.kind, piece.start, piece.part);
 }
@@ -76,6 +94,32 @@ std::vector<TimelinePiece> timeline_pieces(const std::vector<job::TimelineSpan>&
     }
     std::ranges::move(open, std::back_inserter(done));
     open = std::move(now);
+  }
+  std::ranges::move(open, std::back_inserter(done));
+  std::ranges::stable_sort(done,
+                           [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  return done;
+}
+
+std::vector<TimelinePiece> merged_short_pieces(const std::vector<TimelinePiece>& pieces,
+                                               Duration shortest) {
+  std::vector<TimelinePiece> done;
+  std::vector<TimelinePiece> open;  // groups that may go on, of different places
+  for (const TimelinePiece& piece : pieces) {
+    if (piece.end - piece.begin >= shortest) {
+      done.push_back(piece);
+      continue;
+    }
+    const auto group = std::ranges::find_if(
+        open, [&](const TimelinePiece& candidate) { return is_same_place(candidate, piece); });
+    if (group == open.end()) {
+      open.push_back(piece);
+    } else if (piece.begin - group->end < shortest) {
+      take_in(*group, piece);
+    } else {
+      done.push_back(*group);
+      *group = piece;
+    }
   }
   std::ranges::move(open, std::back_inserter(done));
   std::ranges::stable_sort(done,

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "report/html_report_plots.hpp"
+#include "report/sweep_plot.hpp"
 #include "support/study_builder.hpp"
 #include "support/xml_check.hpp"
 
@@ -105,8 +106,86 @@ TEST(HtmlReport, EqualStudies_GiveEqualBytes) {
 TEST(HtmlReport, Policies_HaveOneColourInAllDrawings) {
   // The third policy's line, bar and key are of one class.
   const std::string page = html_report(test::made_up_study());
-  // Key in three tables; three bars; a line and its legend in three plots.
+  // Key in three tables (nothing is said about the policies); three bars; a line and its legend in
+  // three plots.
   EXPECT_EQ(test::count_class(page, "c2"), 3 + 3 + 6);
+}
+
+/// Two policies on two clusters at two gaps, the pictures' runs with them.
+StudyReport sweep_study() {
+  StudyReport study = test::made_up_study({.policies = {"nopart", "miso"}, .seeds = 2});
+  const std::vector<PolicyReport> made = study.policies;
+  study.policies.clear();
+  for (const char* const cluster : {"2 x A100-40GB", "2 x A30-24GB"}) {
+    for (const int gap : {30, 5}) {
+      for (PolicyReport policy : made) {
+        policy.policy = policy.name;
+        policy.summary = "about " + policy.policy;
+        policy.cluster = cluster;
+        policy.gap = seconds_to_duration(gap);
+        policy.name = fmt::format("{} on {}, gap {} s", policy.policy, cluster, gap);
+        policy.base = gap == 30 ? 0 : 2;
+        study.policies.push_back(policy);
+      }
+    }
+  }
+  return study;
+}
+
+TEST(HtmlReport, SweepsOfClusters_AreColouredByPolicy) {
+  // The chart comes first, gaps are columns, and pictures of single runs are those of one gap.
+  const StudyReport study = sweep_study();
+  const std::string page = html_report(study);
+  EXPECT_EQ(test::drawing_faults(page), "");
+  expect_self_contained(page);
+  EXPECT_LT(page.find("<h2>Over the load</h2>"), page.find("<table>"));
+  EXPECT_NE(page.find("<th>gap 30 s</th><th>gap 5 s</th>"), std::string::npos);
+  EXPECT_NE(page.find("The first gap only (30 s). One run"), std::string::npos);
+  EXPECT_NE(page.find("<h3>miso on 2 x A30-24GB, gap 30 s</h3>"), std::string::npos);
+  EXPECT_EQ(page.find("<h3>miso on 2 x A30-24GB, gap 5 s</h3>"), std::string::npos);
+  EXPECT_EQ(page.find("class=\"bar c2\""), std::string::npos);
+  EXPECT_EQ(page.find("class=\"line c2"), std::string::npos);
+  EXPECT_NE(page.find("class=\"line c1 dash1\""), std::string::npos);
+}
+
+TEST(HtmlReport, PoliciesAndTerms_AreExplained) {
+  // Once per policy, whatever number of clusters and gaps it has; escaped.
+  StudyReport study = sweep_study();
+  for (PolicyReport& policy : study.policies) {
+    policy.summary += " & more";
+  }
+  const std::string page = html_report(study);
+  const std::size_t at = page.find("about miso &amp; more");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(page.find("about miso", at + 1), std::string::npos);
+  EXPECT_NE(page.find("<th>re-cut</th>"), std::string::npos);
+}
+
+TEST(HtmlReport, RejectedJobs_GetAColumn) {
+  // Only when there are any.
+  StudyReport study = test::made_up_study();
+  EXPECT_EQ(html_report(study).find("done / rejected"), std::string::npos);
+  for (job::RunFigures& run : study.policies[0].runs) {
+    run.jobs_done = 38;
+    run.jobs_rejected = 2;
+  }
+  const std::string page = html_report(study);
+  EXPECT_NE(page.find("<th>jobs done / rejected</th>"), std::string::npos);
+  EXPECT_NE(page.find("<td>38 / 2</td>"), std::string::npos);
+}
+
+TEST(SweepPlot, Clusters_DifferByTheirDashes) {
+  // One line per policy and cluster, colours by policy, points by gap.
+  const LinePlot plot = sweep_plot(sweep_study());
+  ASSERT_EQ(plot.lines.size(), 4U);
+  EXPECT_EQ(plot.lines[1].name, "miso on 2 x A100-40GB");
+  EXPECT_EQ(plot.lines[1].index, 1);
+  EXPECT_EQ(plot.lines[3].name, "miso on 2 x A30-24GB");
+  EXPECT_EQ(plot.lines[3].index, 1 + kPlotColours);
+  ASSERT_EQ(plot.lines[3].points.size(), 2U);
+  EXPECT_EQ(plot.lines[3].points[0].x, 5);
+  EXPECT_TRUE(sweep_plot(test::made_up_study()).lines.empty());
+  EXPECT_TRUE(sweep_plot({}).lines.empty());
 }
 
 TEST(HtmlReport, HostileTexts_AreShownNotObeyed) {
@@ -119,6 +198,9 @@ TEST(HtmlReport, HostileTexts_AreShownNotObeyed) {
     gpu.label = hostile;
   }
   for (PolicyReport& policy : study.policies) {
+    policy.policy = "p" + policy.name;
+    policy.cluster = policy.summary = hostile;
+    policy.gap = seconds_to_duration(policy.name == hostile ? 5 : 6);
     for (std::string& name : policy.representative->job_names) {
       name = hostile;
     }

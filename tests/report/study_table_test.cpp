@@ -52,6 +52,18 @@ TEST(StudyTable, TwoPolicies_AreShownAndCompared) {
             "Means over seeds; intervals are 95 % (Student t), comparisons paired by seed.\n");
 }
 
+TEST(StudyTable, RejectedJobs_GetAColumn) {
+  // Only when there are any, of any policy; means over the seeds.
+  StudyReport study = small_study(2);
+  EXPECT_EQ(study_table(study).find("rejected"), std::string::npos);
+  study.policies[1].runs[0].jobs_done = 97;
+  study.policies[1].runs[0].jobs_rejected = 3;
+  const std::string table = study_table(study);
+  EXPECT_NE(table.find("re-cuts  done / rejected\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("3.0          100 / 0\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("3.0       98.5 / 1.5\n"), std::string::npos) << table;
+}
+
 TEST(StudyTable, OneSeed_HasNoIntervals) {
   // They are not known, which is not the same as being narrow.
   const std::string table = study_table(small_study(1));

@@ -170,7 +170,7 @@ TEST(SvgLinePlot, Steps_HoldTheirValueUntilTheNextPoint) {
   plot.x.min = 0, plot.x.max = 10, plot.y.min = 0, plot.y.max = 10;
   plot.lines = {{"a", 0, {{0, 0, {}, {}}, {5, 0, {}, {}}, {10, 10, {}, {}}}}};
   const std::string svg = svg_line_plot(plot, Embedding::kInline);
-  EXPECT_NE(svg.find("d=\"M66 300H453H840V30\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("d=\"M100 300H470H840V30\""), std::string::npos) << svg;
   EXPECT_EQ(svg.find("xmlns"), std::string::npos);
 }
 
@@ -232,6 +232,50 @@ TEST(SvgBarPlot, StackedBars_ShowTheirShares) {
       << svg;
   EXPECT_NE(svg.find("class=\"bar k1\" x=\"305\" y=\"39\" width=\"465\""), std::string::npos)
       << svg;
+}
+
+TEST(SvgBarPlot, LongNames_GetTheirRoom) {
+  // The column of names grows with them: nothing is shortened that fits half of the drawing.
+  BarPlot plot;
+  const std::string name = "optsta-on-trace on 8 x A100-80GB, gap 60 s";
+  plot.bars = {{name, 0, {5}, {}, {}, "5"}};
+  EXPECT_NE(svg_bar_plot(plot, Embedding::kInline).find(">" + name + "<"), std::string::npos);
+  plot.bars[0].name = std::string(500, 'w');
+  const std::string svg = svg_bar_plot(plot, Embedding::kInline);
+  EXPECT_EQ(test::drawing_faults(svg), "");
+  EXPECT_NE(svg.find("w\xe2\x80\xa6<"), std::string::npos);
+}
+
+TEST(SvgBarPlot, Groups_HaveOneHeadingEach) {
+  // Above the first bar of each, and the drawing is as much higher.
+  BarPlot plot;
+  plot.bars = {{"a", 0, {5}, {}, {}, "5", "one"},
+               {"b", 1, {5}, {}, {}, "5", "one"},
+               {"a", 0, {5}, {}, {}, "5", "two & more"}};
+  const std::string svg = svg_bar_plot(plot, Embedding::kInline);
+  EXPECT_EQ(test::drawing_faults(svg), "");
+  EXPECT_EQ(test::count_class(svg, "heading"), 2);
+  EXPECT_NE(svg.find(">two &amp; more<"), std::string::npos);
+}
+
+TEST(AreaStripes, RepeatedColours_AreToldApart) {
+  // None, then upright, level, both.
+  EXPECT_EQ(area_stripes(7, 0, 0, 6, 6), "");
+  EXPECT_EQ(area_stripes(8, 1, 2, 6, 5), "<path class=\"stripes\" d=\"M3.5 2v5\"/>");
+  EXPECT_EQ(area_stripes(16, 1, 2, 6, 5), "<path class=\"stripes\" d=\"M1 4.5h6\"/>");
+  EXPECT_EQ(area_stripes(24, 1, 2, 6, 5), "<path class=\"stripes\" d=\"M3.5 2v5M1 4.5h6\"/>");
+  BarPlot plot;
+  plot.bars = {{"a", 7, {5}, {}, {}, "5"}, {"b", 8, {5}, {}, {}, "5"}};
+  EXPECT_EQ(test::count_class(svg_bar_plot(plot, Embedding::kInline), "stripes"), 1);
+}
+
+RC_GTEST_PROP(FittedText, AnyText_FitsOrIsOneLetter, ()) {
+  // As it is where it fits; never wider than asked for, but for the ellipsis alone.
+  const auto text = *rc::gen::container<std::string>(rc::gen::arbitrary<char>());
+  const double width = *rc::gen::inRange(20, 400);
+  const std::string fitted = fitted_text(text, width);
+  RC_ASSERT(text_width(text) > width || fitted == text);
+  RC_ASSERT(text_width(fitted) <= width || text.size() <= 1);
 }
 
 TEST(SvgBarPlot, DegenerateBars_AreDrawnOrSaidToBeUnknown) {

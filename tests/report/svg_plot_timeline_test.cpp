@@ -92,6 +92,51 @@ TEST(TimelinePieces, JobsInOnePlace_AreItsParts) {
   EXPECT_EQ(pieces[5].parts, 1);
 }
 
+TEST(MergedShortPieces, OnlyShortNeighboursInOnePlace_Merge) {
+  // Not with a long one, not over a gap as long as `shortest`, not with another place; alike ones
+  // keep their job.
+  const auto pieces = timeline_pieces({span(0, 0, 1, {use(0, 4, 0)}),
+                                       span(0, 2, 3, {use(0, 4, 0)}),
+                                       span(0, 3, 20, {use(0, 4, 1)}),
+                                       span(0, 20, 21, {use(0, 4, 2), use(4, 4, 5)}),
+                                       span(0, 21, 22, {use(0, 4, 3)}),
+                                       span(0, 32, 33, {use(0, 4, 4)})});
+  const auto merged = merged_short_pieces(pieces, seconds_to_duration(10));
+  ASSERT_EQ(merged.size(), 5U);
+  EXPECT_EQ(merged[0].job, job::JobId(0));
+  EXPECT_EQ(merged[0].end, test::at_seconds(3));
+  EXPECT_EQ(merged[0].count, 2);
+  EXPECT_EQ(merged[1].job, job::JobId(1));
+  EXPECT_EQ(merged[1].count, 1);
+  EXPECT_EQ(merged[2].job, job::JobId(5));
+  EXPECT_EQ(merged[3].kind, Kind::kMixed);
+  EXPECT_EQ(merged[3].job, std::nullopt);
+  EXPECT_EQ(merged[3].end, test::at_seconds(22));
+  EXPECT_EQ(merged[4].job, job::JobId(4));
+}
+
+TEST(MergedShortPieces, AnyLimit_LosesNoPiece) {
+  // Counts add up to the pieces there were, long ones stay, and order is kept.
+  const StudyReport study = test::made_up_study();
+  const auto pieces = timeline_pieces(study.policies[2].representative->run.timeline);
+  for (const double limit_s : {0.0, 7.0, 40.0, 500.0, 1e6}) {
+    const Duration shortest = seconds_to_duration(limit_s);
+    int count = 0;
+    const auto merged = merged_short_pieces(pieces, shortest);
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+      count += merged[i].count;
+      EXPECT_TRUE(merged[i].count == 1 || merged[i].kind != Kind::kJob || merged[i].job);
+      EXPECT_TRUE(i == 0 || merged[i - 1].gpu < merged[i].gpu ||
+                  (merged[i - 1].gpu == merged[i].gpu && merged[i - 1].begin <= merged[i].begin));
+    }
+    EXPECT_EQ(count, static_cast<int>(pieces.size()));
+    const auto is_long = [&](const TimelinePiece& piece) {
+      return piece.end - piece.begin >= shortest && piece.count == 1;
+    };
+    EXPECT_EQ(std::ranges::count_if(merged, is_long), std::ranges::count_if(pieces, is_long));
+  }
+}
+
 TEST(TimelinePieces, DrawnRuns_KeepEachJobsTimeOnTheGpu) {
   // Merging spans changes no sum: job time in pieces equals job time in spans.
   const StudyReport study = test::made_up_study();
@@ -171,17 +216,37 @@ TEST(SvgTimeline, LargeRuns_AreCutAndSayWhatIsMissing) {
   const TimelineDrawing few = svg_timeline(run, study.gpus, options, Embedding::kInline);
   EXPECT_NE(few.left_out.find("GPUs 1 to 11 of 12"), std::string::npos) << few.left_out;
   EXPECT_NE(few.left_out.find("the last "), std::string::npos) << few.left_out;
+  EXPECT_NE(few.left_out.find(" of GPU 0, from "), std::string::npos) << few.left_out;
   EXPECT_EQ(pieces_with(few.svg, "GPU 0:").size(), 20U);
   EXPECT_EQ(test::drawing_faults(few.svg), "");
 }
 
-TEST(SvgTimeline, NarrowPieces_AreLeftOutAndCounted) {
-  // A millisecond of a day cannot be seen.
+TEST(SvgTimeline, NarrowPieces_AreDrawnAsWideAsCanBeSeen) {
+  // A millisecond of a day; without room for it the drawing says what is missing, and where.
   RepresentativeRun run;
   run.run.timeline = {span(0, 0, 0.001, {use(0, 8, 0)}), span(0, 10, 50000, {use(0, 8, 1)})};
+  TimelineOptions options = options_until(86400);
+  const TimelineDrawing drawing = svg_timeline(run, {}, options, Embedding::kInline);
+  EXPECT_EQ(drawing.left_out, "");
+  ASSERT_EQ(pieces_with(drawing.svg, "job 0").size(), 1U);
+  EXPECT_EQ(pieces_with(drawing.svg, "job 0")[0].attribute("width"), "0.3");
+  options.pieces_max = 1;
+  const TimelineDrawing full = svg_timeline(run, {}, options, Embedding::kInline);
+  EXPECT_EQ(full.left_out, "1 short piece of GPU 0, of at most 0.001 s");
+  EXPECT_EQ(pieces_with(full.svg, "job 0").size(), 0U);
+  EXPECT_EQ(pieces_with(full.svg, "job 1").size(), 1U);
+}
+
+TEST(SvgTimeline, ShortNeighbours_AreOnePiece) {
+  // Three jobs of a second each, one after the other, in a day.
+  RepresentativeRun run;
+  run.run.timeline = {
+      span(0, 0, 1, {use(0, 4, 0)}), span(0, 1, 2, {use(0, 4, 1)}), span(0, 2, 3, {use(0, 4, 2)})};
   const TimelineDrawing drawing = svg_timeline(run, {}, options_until(86400), Embedding::kInline);
-  EXPECT_EQ(drawing.left_out, "1 pieces that would be narrower than a third of a pixel");
-  EXPECT_EQ(pieces_with(drawing.svg, "job 0").size(), 0U);
+  EXPECT_EQ(test::count_class(drawing.svg, "mixed"), 1);
+  EXPECT_EQ(pieces_with(drawing.svg, "GPU 0: 3 short pieces, memory slices 0-3, 0 s to 3 s").size(),
+            1U);
+  EXPECT_EQ(drawing.left_out, "");
 }
 
 TEST(SvgTimeline, OddRuns_AreDrawnInside) {
