@@ -46,15 +46,15 @@ TEST(TraceFormat, Names_ReadBack) {
 
 TEST(DetectTraceFormat, EachFixture_IsRecognised) {
   // Also with a byte order mark, CRLF and blank lines before.
-  const std::pair<const char*, TraceFormat> kCases[] = {{"philly.json", TraceFormat::kPhilly},
-                                                        {"helios.csv", TraceFormat::kHelios},
-                                                        {"seren.csv", TraceFormat::kAcmeSeren},
-                                                        {"kalos.csv", TraceFormat::kAcmeKalos},
-                                                        {"openb.csv", TraceFormat::kOpenb},
-                                                        {"small.swf", TraceFormat::kSwf},
-                                                        {"sacct.txt", TraceFormat::kSacct},
-                                                        {"odd_trace.csv", TraceFormat::kSeptule}};
-  for (const auto& [name, format] : kCases) {
+  const std::pair<const char*, TraceFormat> cases[] = {{"philly.json", TraceFormat::kPhilly},
+                                                       {"helios.csv", TraceFormat::kHelios},
+                                                       {"seren.csv", TraceFormat::kAcmeSeren},
+                                                       {"kalos.csv", TraceFormat::kAcmeKalos},
+                                                       {"openb.csv", TraceFormat::kOpenb},
+                                                       {"small.swf", TraceFormat::kSwf},
+                                                       {"sacct.txt", TraceFormat::kSacct},
+                                                       {"odd_trace.csv", TraceFormat::kSeptule}};
+  for (const auto& [name, format] : cases) {
     const std::string text = fixture(name);
     ASSERT_FALSE(text.empty()) << name;
     for (const std::string& form : {text, "\xEF\xBB\xBF" + text, "\r\n\n" + text}) {
@@ -252,15 +252,15 @@ TEST(ImportTrace, SacctColumns_MayBeFewAndInAnyOrder) {
 
 TEST(ImportTrace, SacctMemory_HasUnitsAndIsForEachCpuOrNode) {
   // Until Slurm 21.08 ReqMem ended in c or n; a bare number is MiB; 0 is not known.
-  const std::pair<const char*, std::optional<Bytes>> kCases[] = {{"4G", Bytes::mebibytes(4096)},
-                                                                 {"4Gc", Bytes::mebibytes(16384)},
-                                                                 {"2Gn", Bytes::mebibytes(4096)},
-                                                                 {"512", Bytes::mebibytes(512)},
-                                                                 {"2048K", Bytes::mebibytes(2)},
-                                                                 {"0", std::nullopt},
-                                                                 {"much", std::nullopt},
-                                                                 {"c", std::nullopt}};
-  for (const auto& [text, memory] : kCases) {
+  const std::pair<const char*, std::optional<Bytes>> cases[] = {{"4G", Bytes::mebibytes(4096)},
+                                                                {"4Gc", Bytes::mebibytes(16384)},
+                                                                {"2Gn", Bytes::mebibytes(4096)},
+                                                                {"512", Bytes::mebibytes(512)},
+                                                                {"2048K", Bytes::mebibytes(2)},
+                                                                {"0", std::nullopt},
+                                                                {"much", std::nullopt},
+                                                                {"c", std::nullopt}};
+  for (const auto& [text, memory] : cases) {
     const auto import =
         read(fmt::format("JobID|Submit|Start|ElapsedRaw|AllocTRES|ReqMem\n"
                          "1|2026-03-02T08:00:00|2026-03-02T08:00:00|5|cpu=4,node=2|{}\n",
@@ -288,7 +288,7 @@ TEST(ImportTrace, SacctTextsThatAreNone_AreRefusedWithTheReason) {
 
 TEST(ImportTrace, SacctRows_ThatNeverRanOrCannotBeRead_AreTold) {
   // Each odd row by itself: what becomes of it.
-  const std::pair<const char*, Kind> kCases[] = {
+  const std::pair<const char*, Kind> cases[] = {
       {"1|2026-03-02T08:00:00|Unknown|Unknown|00:00:00|gres/gpu=1|PENDING", Kind::kNeverScheduled},
       {"1|2026-03-02T08:00:00|None|2026-03-02T08:01:00|00:00:00|gres/gpu=1|CANCELLED by 7",
        Kind::kNeverScheduled},
@@ -308,7 +308,7 @@ TEST(ImportTrace, SacctRows_ThatNeverRanOrCannotBeRead_AreTold) {
        Kind::kBadGpuCount},
       {"1.0|2026-03-02T08:00:00|2026-03-02T08:01:00|2026-03-02T08:02:00|00:01:00||FAILED",
        Kind::kJobStep}};
-  for (const auto& [text, kind] : kCases) {
+  for (const auto& [text, kind] : cases) {
     const auto import = read(fmt::format("{}{}\n", kSacctHeading, text));
     ASSERT_TRUE(import) << import.error().message;
     EXPECT_EQ(counts_of(*import).count(kind), 1U) << text;
