@@ -66,7 +66,7 @@ clean: ## Remove everything that was built
 	rm -rf build
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
 build-packages:
 	@sh tools/install_packages.sh build

@@ -39,6 +39,7 @@ MAY_NOT_RUN = [
     (r"(sudo )?nvidia-smi( \S+)*", "needs a GPU"),
     (r"(sudo )?(ba)?sh \S*apply\S*\.sh", "changes a GPU"),
     (r"source \S+", "changes the reader's own shell"),
+    (r"TZ=UTC sacct( [\w:,=./-]+)* > \S+", "needs Slurm"),
     (r"man septule(-\w+)?", "needs the installed pages"),
 ]
 SHELL_FENCES = {"sh", "bash", "shell", "zsh", "shell-session", "sh-session", "terminal"}

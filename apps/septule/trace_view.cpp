@@ -1,7 +1,9 @@
 #include "septule/trace_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -108,6 +110,18 @@ std::string bars_text(const std::string& title, std::vector<interop::TraceBar> b
   return text;
 }
 
+/// In the largest unit of which there are two or more.
+std::string span_text(double seconds) {
+  constexpr std::array<std::pair<double, std::string_view>, 3> kUnits = {
+      {{86400, "days"}, {3600, "h"}, {60, "min"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds >= 2 * unit) {
+      return fmt::format("{:.4g} {}", seconds / unit, name);
+    }
+  }
+  return fmt::format("{:.4g} s", seconds);
+}
+
 /// One character for each part of the span: " .:-=+*#%@", the last for the largest count.
 std::string sparkline_text(const std::vector<interop::TraceBar>& bars) {
   if (bars.empty()) {
@@ -121,10 +135,13 @@ std::string sparkline_text(const std::vector<interop::TraceBar>& bars) {
     const std::int64_t level = (bar.count * steps + largest - 1) / largest;
     line += kLevels.at(static_cast<std::size_t>(level));
   }
-  return fmt::format("\nsubmissions over time, {} parts of the span, at most {} in one\n  |{}|\n",
-                     bars.size(),
-                     largest,
-                     line);
+  return fmt::format(
+      "\nsubmissions over time, {} parts of the span; blank: none, then {} up to {} in one\n"
+      "  |{}|\n",
+      bars.size(),
+      kLevels.substr(1),
+      largest,
+      line);
 }
 
 }  // namespace
@@ -242,9 +259,7 @@ Json statistics_document(const interop::TraceStatistics& statistics) {
 }
 
 std::string statistics_text(std::string_view name, const interop::TraceStatistics& statistics) {
-  constexpr double kSecondsPerDay = 86400;
-  const std::string span =
-      statistics.span_s ? fmt::format("{:.2f} days", *statistics.span_s / kSecondsPerDay) : "N/A";
+  const std::string span = statistics.span_s ? span_text(*statistics.span_s) : "N/A";
   std::string text = fmt::format("{}: {} jobs; span {}; users {}; GPU-hours {}\n\n",
                                  name,
                                  statistics.jobs,

@@ -191,6 +191,30 @@ std::optional<Duration> parse_seconds(std::string_view text) {
   return seconds_to_duration(*number);
 }
 
+std::optional<Duration> parse_days_and_clock(std::string_view text) {
+  constexpr std::size_t kDigitsMax = 7;
+  std::string_view rest = text;
+  auto hours = take_digits(rest, 1, kDigitsMax);
+  std::int64_t days = 0;
+  if (hours && take(rest, '-')) {
+    days = *hours;
+    hours = take_digits(rest, 2, 2);
+    if (!hours || *hours > 23) {
+      return std::nullopt;
+    }
+  }
+  const auto minutes = hours && take(rest, ':') ? take_digits(rest, 2, 2) : std::nullopt;
+  const auto seconds = minutes && take(rest, ':') ? take_digits(rest, 2, 2) : std::nullopt;
+  if (!seconds || !rest.empty() || *minutes > 59 || *seconds > 59) {
+    return std::nullopt;
+  }
+  const std::int64_t total = days * 86400 + *hours * 3600 + *minutes * 60 + *seconds;
+  if (total > kTraceSecondsMax) {
+    return std::nullopt;
+  }
+  return Duration::nanoseconds(total * kNanosecondsPerSecond);
+}
+
 std::optional<Duration> parse_timestamp(std::string_view text) {
   std::string_view rest = trimmed(text);
   const auto year = take_digits(rest, 4, 4);

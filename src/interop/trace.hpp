@@ -29,6 +29,7 @@ struct TraceJob {
   std::string id;
   SimTime submit;                    ///< from the first submission of the trace
   std::optional<Duration> duration;  ///< run time without queueing; >= 0
+  bool has_started = true;           ///< false: the source says that it never ran; no duration then
   std::optional<GpuMilli> gpus;      ///< 0 = CPU only; below 1000 = a share of one GPU
   std::string gpu_model;             ///< "A|B" = any of
   std::optional<Bytes> gpu_memory;   ///< measured peak per GPU; > 0
@@ -75,6 +76,9 @@ std::string gpus_text(GpuMilli gpus);
 /// Decimal seconds, exact to the nanosecond (further digits are dropped). Nothing for what is no
 /// number or lies beyond +-kTraceSecondsMax.
 std::optional<Duration> parse_seconds(std::string_view text);
+/// "36:05:10", "1-12:05:10": a time as Slurm writes it, [D-]HH:MM:SS. Without days there may be any
+/// number of hours. Nothing for anything else and beyond kTraceSecondsMax.
+std::optional<Duration> parse_days_and_clock(std::string_view text);
 /// "2020-04-01 00:31:05", "2023-03-01T08:00:00.5+08:00": since 1970 in UTC; a time without offset
 /// counts as UTC. Nothing for anything else, for impossible dates and years outside 1970-2096.
 std::optional<Duration> parse_timestamp(std::string_view text);

@@ -55,7 +55,7 @@ bool TraceBuilder::is_dropped_for_times(TraceRow& row) {
     return refuse(Kind::kEndBeforeStart,
                   fmt::format("{} s before", seconds_text(*row.start - *row.end)));
   }
-  if (!job.duration && row.has_started && row.start && row.end) {
+  if (!job.duration && row.job.has_started && row.start && row.end) {
     job.duration = *row.end - *row.start;
   }
   if (job.duration && *job.duration < Duration()) {
@@ -79,12 +79,14 @@ bool TraceBuilder::is_dropped_for_gpus(const TraceRow& row) {
 
 void TraceBuilder::judge_duration(const TraceRow& row) {
   const TraceJob& job = row.job;
-  if (!row.has_started) {
+  if (!job.has_started) {
     note(Kind::kNeverScheduled, job.line, job_text(job, job.status));
   } else if (!job.duration) {
     note(Kind::kNoDuration, job.line, job_text(job, job.status));
   } else if (*job.duration == Duration()) {
     note(Kind::kZeroDuration, job.line, job_text(job, job.status));
+  } else if (row.is_still_running) {
+    note(Kind::kStillRunning, job.line, job_text(job, job.status));
   }
 }
 
@@ -147,21 +149,22 @@ void TraceBuilder::add(TraceRow row) {
   if (!has_id) {
     note(Kind::kNoId, job.line, job_text(job, ""));
   }
-  if (!row.has_started) {
+  if (!job.has_started) {
     job.duration.reset();
   }
-  if (!job.gpus) {
+  if (!job.gpus && job.has_started) {  // else that it never ran says enough
     note(Kind::kNoGpuCount, job.line, job_text(job, ""));
-  } else if (*job.gpus == GpuMilli(0)) {
+  } else if (job.gpus == GpuMilli(0)) {
     note(Kind::kCpuOnly, job.line, job_text(job, ""));
-  } else if (job.gpus->value() > kGpuMilliWhole && job.gpus->value() % kGpuMilliWhole != 0) {
+  } else if (job.gpus && job.gpus->value() > kGpuMilliWhole &&
+             job.gpus->value() % kGpuMilliWhole != 0) {
     note(Kind::kPartOfGpus, job.line, job_text(job, gpus_text(*job.gpus)));
     job.gpus = GpuMilli((job.gpus->value() / kGpuMilliWhole + 1) * kGpuMilliWhole);
   }
   judge_duration(row);
   const Duration submit =
       checked_value(row.submit, "a row without a submission was left out before");
-  if (!job.queue && row.has_started && row.start) {
+  if (!job.queue && row.job.has_started && row.start) {
     job.queue = *row.start - submit;
   }
   if (job.queue && *job.queue < Duration()) {

@@ -19,7 +19,7 @@ struct TraceRow {
   std::optional<Duration> submit;
   std::optional<Duration> start;
   std::optional<Duration> end;
-  bool has_started = true;  ///< false: the source says that it never ran
+  bool is_still_running = false;  ///< the duration is what it had run so far
 };
 
 /// A trace with everything odd about its source. rows = kept jobs + rows dropped.

@@ -150,9 +150,15 @@ std::span<const ColumnSpec> columns_of(TraceFormat format) {
       return kOpenbColumns;
     case TraceFormat::kPhilly:
     case TraceFormat::kSwf:
+    case TraceFormat::kSacct:
       break;
   }
   return {};
+}
+
+/// Whether a row of our own without a duration never ran: of other states it may have.
+bool is_status_of_no_run(std::string_view status) {
+  return status == "pending" || status == "cancelled";
 }
 
 constexpr double kGibibyte = 1073741824.0;
@@ -248,8 +254,10 @@ class CsvTraceReader {
         extras.push_back(i);
         continue;
       }
-      std::string what =
-          fmt::format("column {}: {}", columns_[i].name, quoted_for_message(cell, 40));
+      std::string what = fmt::format("column {}: {}{}",
+                                     columns_[i].name,
+                                     quoted_for_message(cell, 40),
+                                     expected_of(columns_[i].field));
       if (columns_[i].need == Need::kRequired) {
         builder_.drop(Kind::kUnreadableCell, row.line, what);
         return;
@@ -295,9 +303,9 @@ class CsvTraceReader {
     }
     const bool has_run = job.duration && *job.duration != Duration();
     if (format_ == TraceFormat::kSeptule) {
-      raw.row.has_started = has_run || job.duration || job.status != "pending";
+      raw.row.job.has_started = job.duration || !is_status_of_no_run(job.status);
     } else if (!raw.row.start && !has_run) {
-      raw.row.has_started = false;
+      raw.row.job.has_started = false;
     }
   }
 
@@ -317,6 +325,21 @@ class CsvTraceReader {
     return true;
   }
 
+  /// What would be valid, where it is not plain from the name of the column.
+  static std::string_view expected_of(Field field) {
+    switch (field) {
+      case Field::kDuration:
+      case Field::kQueue:
+        return ", expected seconds or [D-]HH:MM:SS";
+      case Field::kSubmit:
+      case Field::kStart:
+      case Field::kEnd:
+        return ", expected seconds, [D-]HH:MM:SS or a date with time";
+      default:
+        return "";
+    }
+  }
+
   /// False if the cell cannot be read.
   static bool read_cell(Field field, std::string_view cell, RawRow& raw) {
     TraceJob& job = raw.row.job;
@@ -328,9 +351,9 @@ class CsvTraceReader {
       case Field::kEnd:
         return store(raw.row.end, parse_instant(cell));
       case Field::kDuration:
-        return store(job.duration, parse_seconds(cell));
+        return store(job.duration, parse_run_time(cell));
       case Field::kQueue:
-        return store(job.queue, parse_seconds(cell));
+        return store(job.queue, parse_run_time(cell));
       case Field::kGpus:
         return store(job.gpus, parse_gpus(cell));
       case Field::kGpuMilli:

@@ -21,9 +21,11 @@ enum class TraceFindingKind {
   kNegativeDuration,   ///< a run time below 0
   kAbsurdDuration,     ///< a run time above ten years
   kBadGpuCount,        ///< below 0 or above kTraceGpusMax
+  kJobStep,            ///< a part of a job of its own row
   kNeverScheduled,     ///< submitted, but never started
   kNoDuration,         ///< started, but how long it ran is not said
   kZeroDuration,       ///< a run time of 0
+  kStillRunning,       ///< it was running when the log was written
   kNoGpuCount,         ///< how many GPUs it asked for is not said
   kNoId,               ///< no id
   kZeroMemory,         ///< GPU or host memory of 0 or less
@@ -33,13 +35,13 @@ enum class TraceFindingKind {
   kBadAttempt,         ///< an attempt without both times, or one that ends before it starts
   kBadPriority,        ///< a priority that is none
   kBadPhases,          ///< phases that are none, or of signatures that nobody knows
-  kMissingColumn,      ///< a column that the format has is not there
+  kMissingColumn,      ///< an optional column of the format is not there
   kCpuOnly,            ///< asks for no GPU
   kUnordered,          ///< stands after a row submitted later
   kUnknownColumn,      ///< a column that the format does not have
   kGangDropped,        ///< more than one GPU, and gangs are not wanted
 };
-inline constexpr int kTraceFindingKindCount = 26;
+inline constexpr int kTraceFindingKindCount = 28;
 
 /// What was done about it.
 enum class TraceEffect {

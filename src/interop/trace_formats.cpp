@@ -26,10 +26,11 @@ constexpr std::array<std::pair<TraceFormat, std::string_view>, kTraceFormatCount
     {TraceFormat::kAcmeKalos, "acme-kalos"},
     {TraceFormat::kOpenb, "openb"},
     {TraceFormat::kSwf, "swf"},
+    {TraceFormat::kSacct, "sacct"},
 }};
 
 constexpr std::string_view kFormatsKnown =
-    "septule, philly, helios, acme-seren, acme-kalos, openb, swf";
+    "septule, philly, helios, acme-seren, acme-kalos, openb, swf, sacct";
 
 /// Fails for what is not text at all: archives are common here, and their bytes say nothing.
 Status check_not_compressed(const InputText& input) {
@@ -155,6 +156,16 @@ Result<TraceFormat> detect_trace_format(const InputText& input) {
   if (is_swf_line(line)) {
     return TraceFormat::kSwf;
   }
+  if (is_sacct_heading(line)) {
+    return TraceFormat::kSacct;
+  }
+  if (lower_case(line).starts_with("jobid ")) {
+    return input_error(input.source_name,
+                       1,
+                       "",
+                       "this is what sacct prints for people, where long cells are cut; expected "
+                       "that of sacct -P");
+  }
   const std::vector<std::string> heading = heading_cells(line);
   if (const std::optional<TraceFormat> format = format_of_heading(heading)) {
     return *format;
@@ -188,6 +199,8 @@ Result<TraceImport> import_trace(const InputText& input, const TraceImportOption
         return read_philly_trace(input);
       case TraceFormat::kSwf:
         return read_swf_trace(input, options.processors_per_gpu);
+      case TraceFormat::kSacct:
+        return read_sacct_trace(input);
       case TraceFormat::kSeptule:
       case TraceFormat::kHelios:
       case TraceFormat::kAcmeSeren:
@@ -209,9 +222,14 @@ bool is_blank_cell(std::string_view text) {
          cell == "nan" || cell == "NaT" || cell == "N/A";
 }
 
-std::optional<Duration> parse_instant(std::string_view text) {
+std::optional<Duration> parse_run_time(std::string_view text) {
   const std::optional<Duration> seconds = parse_seconds(text);
-  return seconds ? seconds : parse_timestamp(text);
+  return seconds ? seconds : parse_days_and_clock(text);
+}
+
+std::optional<Duration> parse_instant(std::string_view text) {
+  const std::optional<Duration> since = parse_run_time(text);
+  return since ? since : parse_timestamp(text);
 }
 
 std::optional<GpuMilli> parse_gpus(std::string_view text) {

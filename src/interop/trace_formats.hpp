@@ -20,8 +20,9 @@ enum class TraceFormat {
   kAcmeKalos,  ///< the same: trace_kalos.csv
   kOpenb,      ///< Alibaba cluster-trace-gpu-v2023: openb_pod_list*.csv
   kSwf,        ///< Standard Workload Format of the Parallel Workloads Archive
+  kSacct,      ///< Slurm's accounting: what sacct -P prints
 };
-inline constexpr int kTraceFormatCount = 7;
+inline constexpr int kTraceFormatCount = 8;
 /// "acme-seren": as --format has it.
 std::string_view trace_format_name(TraceFormat format);
 std::optional<TraceFormat> parse_trace_format(std::string_view text);

@@ -199,13 +199,13 @@ class PhillyReader {
       total = total > kLongest ? total : total + (*end - *start);
       has_times = true;
     }
-    row.has_started = has_times || row.start.has_value();
+    row.job.has_started = has_times || row.start.has_value();
     if (has_times) {
       row.job.duration = total;
     }
     for (const std::string& what : bad) {
       // An attempt without a start beside none with one is a job that never ran: said once.
-      if (row.has_started) {
+      if (row.job.has_started) {
         builder_.note(Kind::kBadAttempt, row.job.line, what);
       }
     }

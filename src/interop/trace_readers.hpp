@@ -18,11 +18,17 @@ Result<TraceImport> read_csv_trace(const InputText& input,
 Result<TraceImport> read_philly_trace(const InputText& input);
 Result<TraceImport> read_swf_trace(const InputText& input, std::int64_t processors_per_gpu);
 
+Result<TraceImport> read_sacct_trace(const InputText& input);
+/// Whether a line is a heading that sacct -P prints.
+bool is_sacct_heading(std::string_view line);
+
 /// What cells say, the same way in each format. Nothing = not readable.
 std::optional<GpuMilli> parse_gpus(std::string_view text);
 /// Memory given in units of `unit` bytes; 0 and less becomes 0.
 std::optional<Bytes> parse_memory(std::string_view text, double unit);
-/// An instant: seconds or a date with time.
+/// A length of time: seconds or [D-]HH:MM:SS.
+std::optional<Duration> parse_run_time(std::string_view text);
+/// An instant: a length of time since some origin, or a date with time.
 std::optional<Duration> parse_instant(std::string_view text);
 /// Whether a cell says nothing: empty, "None", "null", "NaN", "NaT", "N/A".
 bool is_blank_cell(std::string_view text);

@@ -133,7 +133,7 @@ class SwfReader {
     row.job.queue = known(kWait);
     row.job.duration = known(kRun);
     const bool has_run = row.job.duration && *row.job.duration != Duration();
-    row.has_started = has_run || row.job.status != "cancelled";
+    row.job.has_started = has_run || row.job.status != "cancelled";
     read_processors(*fields, row);
     builder_.add(std::move(row));
   }

@@ -139,6 +139,9 @@ class WorkloadMaker {
       findings_.add(kind, job.line, job_text(job));
       return false;
     };
+    if (!job.has_started) {
+      return refuse(Kind::kNeverScheduled);
+    }
     if (!job.gpus) {
       return refuse(Kind::kNoGpuCount);
     }
@@ -149,7 +152,7 @@ class WorkloadMaker {
       return refuse(Kind::kBadGpuCount);
     }
     if (!job.duration) {
-      return refuse(job.status == "pending" ? Kind::kNeverScheduled : Kind::kNoDuration);
+      return refuse(Kind::kNoDuration);
     }
     if (*job.duration < Duration()) {
       return refuse(Kind::kNegativeDuration);

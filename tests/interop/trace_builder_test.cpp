@@ -87,7 +87,7 @@ RC_GTEST_PROP(TraceBuilder, AnyRows_AreKeptOrDroppedAndSorted, ()) {
     if (*rc::gen::inRange(0, 5) == 0) {
       one.submit.reset();
     }
-    one.has_started = *rc::gen::arbitrary<bool>();
+    one.job.has_started = *rc::gen::arbitrary<bool>();
     builder.add(one);
   }
   const TraceImport import = builder.finish();

@@ -46,14 +46,15 @@ TEST(TraceFormat, Names_ReadBack) {
 
 TEST(DetectTraceFormat, EachFixture_IsRecognised) {
   // Also with a byte order mark, CRLF and blank lines before.
-  const std::pair<const char*, TraceFormat> kCases[] = {{"philly.json", TraceFormat::kPhilly},
-                                                        {"helios.csv", TraceFormat::kHelios},
-                                                        {"seren.csv", TraceFormat::kAcmeSeren},
-                                                        {"kalos.csv", TraceFormat::kAcmeKalos},
-                                                        {"openb.csv", TraceFormat::kOpenb},
-                                                        {"small.swf", TraceFormat::kSwf},
-                                                        {"odd_trace.csv", TraceFormat::kSeptule}};
-  for (const auto& [name, format] : kCases) {
+  const std::pair<const char*, TraceFormat> cases[] = {{"philly.json", TraceFormat::kPhilly},
+                                                       {"helios.csv", TraceFormat::kHelios},
+                                                       {"seren.csv", TraceFormat::kAcmeSeren},
+                                                       {"kalos.csv", TraceFormat::kAcmeKalos},
+                                                       {"openb.csv", TraceFormat::kOpenb},
+                                                       {"small.swf", TraceFormat::kSwf},
+                                                       {"sacct.txt", TraceFormat::kSacct},
+                                                       {"odd_trace.csv", TraceFormat::kSeptule}};
+  for (const auto& [name, format] : cases) {
     const std::string text = fixture(name);
     ASSERT_FALSE(text.empty()) << name;
     for (const std::string& form : {text, "\xEF\xBB\xBF" + text, "\r\n\n" + text}) {
@@ -96,7 +97,6 @@ TEST(ImportTrace, Philly_TakesLastAttemptAndSumOfAttempts) {
             (Counts{{Kind::kUnreadableCell, 2},
                     {Kind::kDuplicateId, 1},
                     {Kind::kNeverScheduled, 2},
-                    {Kind::kNoGpuCount, 2},
                     {Kind::kBadAttempt, 1},
                     {Kind::kUnordered, 1}}));
 }
@@ -204,6 +204,117 @@ TEST(ImportTrace, Swf_TakesProcessorsForGpus) {
   EXPECT_EQ(fourth->trace.jobs[3].gpus, GpuMilli(1000));
 }
 
+constexpr std::string_view kSacctHeading = "JobID|Submit|Start|End|Elapsed|AllocTRES|State\n";
+
+TEST(ImportTrace, Sacct_TakesGpusOfTresAndToldTimes) {
+  // The plain count comes before those of types; Unknown = never ran; ids stay text.
+  const auto import = read(fixture("sacct.txt"));
+  ASSERT_TRUE(import) << import.error().message;
+  EXPECT_EQ(import->rows, 10);
+  const std::vector<TraceJob>& jobs = import->trace.jobs;
+  ASSERT_EQ(jobs.size(), 7U);
+  EXPECT_EQ(jobs[0].gpus, GpuMilli(2000));
+  EXPECT_EQ(jobs[0].gpu_model, "a100");
+  EXPECT_EQ(jobs[0].duration, Duration::milliseconds(3600000));
+  EXPECT_EQ(jobs[0].queue, Duration::milliseconds(30000));
+  EXPECT_EQ(jobs[0].vc, "gpu");
+  EXPECT_EQ(jobs[1].id, "4002_1");
+  EXPECT_EQ(jobs[1].host_memory, Bytes::mebibytes(16000));
+  EXPECT_EQ(jobs[2].gpus, GpuMilli(0));
+  EXPECT_EQ(jobs[3].status, "cancelled");
+  EXPECT_EQ(jobs[3].duration, std::nullopt);
+  EXPECT_EQ(jobs[4].gpus, GpuMilli(2000));
+  EXPECT_EQ(jobs[4].gpu_model, "a100|v100");
+  EXPECT_EQ(jobs[4].host_memory, std::nullopt);
+  EXPECT_EQ(jobs[6].id, "4007_[2-9]");
+  EXPECT_EQ(counts_of(*import),
+            (Counts{{Kind::kRaggedRow, 1},
+                    {Kind::kUnreadableCell, 1},
+                    {Kind::kJobStep, 1},
+                    {Kind::kNeverScheduled, 2},
+                    {Kind::kStillRunning, 1},
+                    {Kind::kCpuOnly, 1}}));
+}
+
+TEST(ImportTrace, SacctColumns_MayBeFewAndInAnyOrder) {
+  // sacct -p ends lines with a '|'; Elapsed has days; ReqTRES stands in for an empty AllocTRES.
+  const auto import = read(
+      "reqtres|ALLOCTRES|Elapsed|Start|Submit|JobIDRaw|\n"
+      "gres/gpu=4||1-00:00:10|2026-03-02T08:00:00|2026-03-02T08:00:00|7|\n"
+      "gres/gpu=4|cpu=1|00:01:00|2026-03-02T08:00:00|2026-03-02T08:00:00|8|\n");
+  ASSERT_TRUE(import) << import.error().message;
+  EXPECT_EQ(import->trace.jobs.at(0).id, "7");
+  EXPECT_EQ(import->trace.jobs.at(0).gpus, GpuMilli(4000));
+  EXPECT_EQ(import->trace.jobs.at(0).duration, Duration::milliseconds(86410000));
+  EXPECT_EQ(import->trace.jobs.at(1).gpus, GpuMilli(0));
+  EXPECT_EQ(counts_of(*import).count(Kind::kUnknownColumn), 0U);
+}
+
+TEST(ImportTrace, SacctMemory_HasUnitsAndIsForEachCpuOrNode) {
+  // Until Slurm 21.08 ReqMem ended in c or n; a bare number is MiB; 0 is not known.
+  const std::pair<const char*, std::optional<Bytes>> cases[] = {{"4G", Bytes::mebibytes(4096)},
+                                                                {"4Gc", Bytes::mebibytes(16384)},
+                                                                {"2Gn", Bytes::mebibytes(4096)},
+                                                                {"512", Bytes::mebibytes(512)},
+                                                                {"2048K", Bytes::mebibytes(2)},
+                                                                {"0", std::nullopt},
+                                                                {"much", std::nullopt},
+                                                                {"c", std::nullopt}};
+  for (const auto& [text, memory] : cases) {
+    const auto import =
+        read(fmt::format("JobID|Submit|Start|ElapsedRaw|AllocTRES|ReqMem\n"
+                         "1|2026-03-02T08:00:00|2026-03-02T08:00:00|5|cpu=4,node=2|{}\n",
+                         text));
+    ASSERT_TRUE(import) << import.error().message;
+    EXPECT_EQ(import->trace.jobs.at(0).host_memory, memory) << text;
+  }
+}
+
+TEST(ImportTrace, SacctTextsThatAreNone_AreRefusedWithTheReason) {
+  // Each needed column is named; what is printed for people cannot be read.
+  const auto message = [](std::string_view text) {
+    return refusal(read(text, TraceFormat::kSacct));
+  };
+  EXPECT_THAT(message("a|b\n1|2\n"), HasSubstr("no column JobID; expected the output of sacct"));
+  EXPECT_THAT(message("JobID|Start|End|AllocTRES\n"), HasSubstr("no column Submit"));
+  EXPECT_THAT(message("JobID|Submit|End|AllocTRES\n"), HasSubstr("no column Start"));
+  EXPECT_THAT(message("JobID|Submit|Start|AllocTRES\n"), HasSubstr("no column End, ElapsedRaw"));
+  EXPECT_THAT(message("JobID|Submit|Start|End\n"), HasSubstr("no column AllocTRES or ReqTRES"));
+  EXPECT_THAT(message("JobID|JobID|Submit\n"), HasSubstr("JobID is there twice"));
+  EXPECT_THAT(message(kSacctHeading), HasSubstr("no jobs"));
+  EXPECT_THAT(message(std::string(300, '|')), HasSubstr("more than 256 columns"));
+  EXPECT_THAT(refusal(read("JobID      User    State\n----- ---- ----\n")), HasSubstr("sacct -P"));
+}
+
+TEST(ImportTrace, SacctRows_ThatNeverRanOrCannotBeRead_AreTold) {
+  // Each odd row by itself: what becomes of it.
+  const std::pair<const char*, Kind> cases[] = {
+      {"1|2026-03-02T08:00:00|Unknown|Unknown|00:00:00|gres/gpu=1|PENDING", Kind::kNeverScheduled},
+      {"1|2026-03-02T08:00:00|None|2026-03-02T08:01:00|00:00:00|gres/gpu=1|CANCELLED by 7",
+       Kind::kNeverScheduled},
+      {"1|2026-03-02T08:00:00|2026-03-02T08:01:00|2026-03-02T08:01:00|00:00:00|gres/gpu=1|"
+       "CANCELLED",
+       Kind::kNeverScheduled},
+      {"1|2026-03-02T08:00:00|2026-03-02T08:01:00|2026-03-02T08:01:00|00:00:00|gres/gpu=1|FAILED",
+       Kind::kZeroDuration},
+      {"1|2026-03-02T08:00:00|2026-03-02T08:01:00|Unknown|00:05:00|gres/gpu=1|RUNNING",
+       Kind::kStillRunning},
+      {"1|Unknown|2026-03-02T08:01:00|Unknown|00:05:00|gres/gpu=1|FAILED", Kind::kNoSubmission},
+      {"1|2026-03-02|2026-03-02T08:01:00|Unknown|00:05:00|gres/gpu=1|FAILED",
+       Kind::kUnreadableCell},
+      {"1|2026-03-02T08:00:00|2026-03-02T08:01:00|Unknown|5 min|gres/gpu=1|FAILED",
+       Kind::kUnreadableCell},
+      {"1|2026-03-02T08:00:00|2026-03-02T08:01:00|2026-03-02T08:02:00|00:01:00|gres/gpu=-1|FAILED",
+       Kind::kBadGpuCount},
+      {"1.0|2026-03-02T08:00:00|2026-03-02T08:01:00|2026-03-02T08:02:00|00:01:00||FAILED",
+       Kind::kJobStep}};
+  for (const auto& [text, kind] : cases) {
+    const auto import = read(fmt::format("{}{}\n", kSacctHeading, text));
+    ASSERT_TRUE(import) << import.error().message;
+    EXPECT_EQ(counts_of(*import).count(kind), 1U) << text;
+  }
+}
+
 TEST(ImportTrace, EveryOddRow_IsCountedOnceAndLocated) {
   // The whole list of faults of a table, each with the line where it stands.
   const auto import = read(fixture("odd_trace.csv"));
@@ -243,10 +354,34 @@ TEST(ImportTrace, Columns_MayBeMissingUnknownOrInAnotherOrder) {
   EXPECT_EQ(import->trace.jobs.at(0).id, "row-2");
   EXPECT_EQ(counts_of(*import),
             (Counts{{Kind::kMissingColumn, 10}, {Kind::kUnknownColumn, 1}, {Kind::kNoId, 1}}));
+  const auto minimal = read("job_id,submit_s,duration_s,gpus\na,0,5,1\n");
+  ASSERT_TRUE(minimal) << minimal.error().message;
+  EXPECT_TRUE(check_no_faults("x", minimal->findings));
   EXPECT_THAT(refusal(read("job_id,submit_s,duration_s\n1,0,5\n")), HasSubstr("no column gpus"));
   EXPECT_THAT(refusal(read("submit_s,submit_s,duration_s,gpus\n")), HasSubstr("there twice"));
   EXPECT_THAT(refusal(read("submit_s,duration_s,gpus\n")), HasSubstr("no jobs"));
   EXPECT_THAT(refusal(read("x,y\n", TraceFormat::kOpenb)), HasSubstr("a openb trace has"));
+}
+
+TEST(ImportTrace, Times_MayHaveDaysAndAClock) {
+  // [D-]HH:MM:SS wherever seconds may stand; what is neither is told with what would be valid.
+  const auto import = read(
+      "job_id,submit_s,duration_s,gpus,queue_s\n"
+      "a,00:00:10,1-02:00:00,1,0:01:00\n"
+      "b,70,36:00:00,1,\n"
+      "c,80,5 min,1,\n");
+  ASSERT_TRUE(import) << import.error().message;
+  ASSERT_EQ(import->trace.jobs.size(), 2U);
+  EXPECT_EQ(import->trace.jobs[0].duration, Duration::milliseconds(93600000));
+  EXPECT_EQ(import->trace.jobs[0].queue, Duration::milliseconds(60000));
+  EXPECT_EQ(import->trace.jobs[1].submit, SimTime() + Duration::milliseconds(60000));
+  EXPECT_EQ(import->trace.jobs[1].duration, Duration::milliseconds(129600000));
+  for (const TraceFinding& finding : import->findings) {
+    if (finding.kind == Kind::kUnreadableCell) {
+      EXPECT_THAT(finding.examples.at(0).text, HasSubstr("expected seconds or [D-]HH:MM:SS"));
+    }
+  }
+  EXPECT_EQ(import->dropped, 1);
 }
 
 TEST(ImportTrace, Details_ThatCannotBeRead_AreTakenAsUnknown) {

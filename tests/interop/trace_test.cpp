@@ -52,6 +52,34 @@ TEST(ParseSeconds, OtherTexts_AreRefused) {
   }
 }
 
+TEST(ParseDaysAndClock, SlurmForms_AreExact) {
+  // [D-]HH:MM:SS; hours run on where no days are given.
+  EXPECT_EQ(ns(parse_days_and_clock("00:00:00")), 0);
+  EXPECT_EQ(ns(parse_days_and_clock("0:00:01")), kSecond);
+  EXPECT_EQ(ns(parse_days_and_clock("36:05:10")), 129910 * kSecond);
+  EXPECT_EQ(ns(parse_days_and_clock("1-12:05:10")), 129910 * kSecond);
+  EXPECT_EQ(ns(parse_days_and_clock("46296-07:06:40")), 4000000000 * kSecond);
+  for (const char* text : {"",
+                           "10",
+                           "10:00",
+                           "1-10",
+                           "1-10:00",
+                           "1-24:00:00",
+                           "1-1:00:00",
+                           "00:60:00",
+                           "00:00:60",
+                           "00:0:00",
+                           "-1:00:00",
+                           "1--1:00:00",
+                           "00:00:00.5",
+                           "00:00:00x",
+                           " 00:00:00",
+                           "46296-07:06:41",
+                           "99999999:00:00"}) {
+    EXPECT_EQ(ns(parse_days_and_clock(text)), std::nullopt) << text;
+  }
+}
+
 TEST(ParseTimestamp, PublishedForms_CountFrom1970InUtc) {
   // The forms of Philly, Helios and Acme, and the corners of the calendar.
   EXPECT_EQ(ns(parse_timestamp("1970-01-01 00:00:00")), 0);

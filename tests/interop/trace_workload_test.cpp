@@ -124,6 +124,17 @@ TEST(WorkloadFromTrace, RowsThatCannotBeSimulated_AreCountedAndLocated) {
   EXPECT_THAT(strict.error().message, HasSubstr("1 x never-scheduled (first in line 3)"));
 }
 
+TEST(WorkloadFromTrace, RowThatNeverRan_IsTheSameFaultAsInItsImport) {
+  // One fault is told once: neither its missing duration nor its missing GPUs beside it.
+  const Trace trace = trace_of(
+      "a,0,100,1,,,,,,,,,\n"
+      "b,1,,1,,,,,cancelled,,,,\n"
+      "c,2,,,,,,,pending,,,,\n");
+  const auto made = workload_from_trace(trace, {});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(counts_of(*made), (Counts{{Kind::kNeverScheduled, 2}}));
+}
+
 TEST(WorkloadFromTrace, HandMadeFaults_AreFoundToo) {
   // A trace that no importer has judged: negative durations, duplicates, absurd memory.
   Trace trace = trace_of(

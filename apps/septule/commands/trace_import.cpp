@@ -79,9 +79,9 @@ Command trace_import_command() {
           {.path = {"trace", "import"},
            .summary = "turn the job log of a cluster into a Septule trace",
            .description =
-               {"Reads the published forms of Philly, Helios, Acme (Seren and Kalos) and Alibaba "
-                "openb, the Standard Workload Format, and Septule's own CSV. Compressed files must "
-                "be unpacked first.",
+               {"Reads what Slurm's sacct -P prints, the published forms of Philly, Helios, Acme "
+                "(Seren and Kalos) and Alibaba openb, the Standard Workload Format, and Septule's "
+                "own CSV. Compressed files must be unpacked first.",
                 "Rows that never ran, contradict themselves or cannot be read are counted and "
                 "located on standard error; none is left out in silence. Times count from the "
                 "first submission, and rows are sorted by it."},
