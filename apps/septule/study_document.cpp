@@ -135,7 +135,34 @@ std::size_t base_of(const sim::Study& study, const std::vector<Row>& rows, const
   return static_cast<std::size_t>(found - rows.begin());
 }
 
+std::vector<std::string> study_notes(const sim::Study& study) {
+  std::vector<std::string> notes;
+  if (std::string note = models_note(study.spec()); !note.empty()) {
+    note.front() = 'C';
+    notes.push_back(note + ".");
+  }
+  return notes;
+}
+
 }  // namespace
+
+std::string models_note(const sim::StudySpec& spec) {
+  const auto& clusters = spec.clusters;
+  const bool is_one_model = std::ranges::all_of(clusters, [&](const sim::StudyCluster& cluster) {
+    return cluster.geometry == clusters.front().geometry;
+  });
+  if (is_one_model) {
+    return {};
+  }
+  const bool has_speed = std::ranges::any_of(
+      clusters, [](const sim::StudyCluster& cluster) { return cluster.speed != 1; });
+  return has_speed
+             ? "clusters of different GPU models are compared with the relative speeds behind "
+               "@ (1 without); start-up and checkpoint times are the same on all"
+             : "clusters of different GPU models are compared without the speed of the models: "
+               "the work of a job is its time alone on the whole GPU of whichever model is "
+               "simulated; COUNTxMODEL@X says that one is X times as fast";
+}
 
 report::StudyReport study_report(const FinishedStudy& finished) {
   const sim::Study& study = *finished.study;
@@ -150,6 +177,7 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   for (const auto& [name, text] : finished.settings->all()) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
+  report.notes = study_notes(study);
   for (const Row& row : rows) {
     report.policies.push_back(policy_report(finished, row));
     report.policies.back().base = base_of(study, rows, row);
@@ -164,7 +192,8 @@ Json study_document(const FinishedStudy& finished) {
   for (const sim::StudyCluster& cluster : spec.clusters) {
     clusters.push_back({{"name", cluster.name()},
                         {"model", cluster.geometry->key()},
-                        {"gpus", cluster.gpu_count}});
+                        {"gpus", cluster.gpu_count},
+                        {"speed", cluster.speed}});
   }
   Json options = Json::object();
   for (const auto& [name, text] : finished.settings->all()) {

@@ -52,6 +52,7 @@ struct StudyReport {
   std::string version;  ///< of Septule
   std::vector<ReportGpu> gpus;
   std::vector<PolicyReport> policies;
+  std::vector<std::string> notes;  ///< what has to be known to read the figures; a sentence each
 };
 
 /// "GPU 3", "job 17", "job 17 (resnet:64#3)": how all writers name things.

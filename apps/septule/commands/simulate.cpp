@@ -93,6 +93,9 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));
+  if (const std::string note = models_note(study.spec()); !note.empty()) {
+    say_note(note);
+  }
   StudyRun how{.threads = thread_count(invocation)};
   FinishedStudy finished{&settings, &jobs, &study, {}, {}};
   if (invocation.is_given("explain")) {
