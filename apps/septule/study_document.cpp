@@ -54,6 +54,7 @@ report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row
   report::PolicyReport policy;
   policy.name = row_name(*finished.study, row);
   policy.seeds = finished.study->spec().seeds;
+  policy.has_fixed_jobs = finished.study->spec().arrivals.kind == job::ArrivalKind::kTrace;
   for (std::size_t i = 0; i < policy.seeds.size(); ++i) {
     const sim::TrialResult& result = finished.results[row.first_trial + i];
     policy.runs.push_back(result.figures);
@@ -141,6 +142,11 @@ std::vector<std::string> study_notes(const sim::Study& study) {
     note.front() = 'C';
     notes.push_back(note + ".");
   }
+  if (study.spec().arrivals.kind == job::ArrivalKind::kTrace && study.spec().seeds.size() > 1) {
+    notes.emplace_back(
+        "All seeds have the same jobs at the same times, those of the trace: what is equal for all "
+        "seeds has no interval, and other intervals are of prediction errors only.");
+  }
   return notes;
 }
 
@@ -208,6 +214,7 @@ Json study_document(const FinishedStudy& finished) {
                   {"text", trace_text(*finished.jobs, spec)},
                   {"jobs", finished.jobs->workload.jobs.size()},
                   {"jobs_in_trace", finished.jobs->jobs_in_trace},
+                  {"measured_jobs", finished.jobs->jobs_measured},
                   {"findings", findings_document(finished.jobs->findings)}}},
                 {"seeds", spec.seeds},
                 {"options", std::move(options)}};

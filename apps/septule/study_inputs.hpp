@@ -21,6 +21,7 @@ struct StudyJobs {
   std::uint64_t digest = 0;  ///< of the text they were read from
   std::vector<interop::TraceFinding> findings;
   std::int64_t jobs_in_trace = 0;
+  std::int64_t jobs_measured = 0;  ///< simulated with the signature of their app, not a drawn one
 };
 
 /// Reads --trace as the settings say. Findings are said on standard error.

@@ -32,6 +32,9 @@ struct PolicyReport {
   /// The policy it is compared with, as index; itself = it is compared with none.
   std::size_t base = 0;
   std::vector<ReportGpu> gpus;  ///< of its cluster; empty = those of the study
+  /// Whether all seeds had the same jobs at the same times. Figures that are equal for all seeds
+  /// then have no interval: they are one observation, not several that agree.
+  bool has_fixed_jobs = false;
 };
 
 /// A setting of the study as it is to be shown.

@@ -212,7 +212,7 @@ std::vector<UnfittingJob> Study::unfitting_jobs() const {
       const job::JobSpec& spec = spec_.workload->jobs[job];
       predictor.submitted(spec);
       if (spec.gpus > spec_.clusters[cluster].gpu_count || !predictor.smallest(spec.id)) {
-        jobs.push_back({static_cast<int>(job), static_cast<int>(cluster)});
+        jobs.push_back({static_cast<int>(job), static_cast<int>(cluster), predictor.need(spec.id)});
       }
     }
   }

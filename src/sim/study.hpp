@@ -88,6 +88,7 @@ struct LayoutTrial {
 struct UnfittingJob {
   int job = 0;  ///< index into the workload
   int cluster = 0;
+  Bytes need;  ///< memory it needs on each of its GPUs, as far as is known
 };
 
 /// A study made ready: the speeds on each GPU model, the list of runs, the layouts to choose from.

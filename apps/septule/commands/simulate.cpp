@@ -30,6 +30,25 @@ int thread_count(const Invocation& invocation) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kThreadsMax);
 }
 
+/// "job-7" (needs 43.4 GiB, drawn).
+std::string unfitting_text(const sim::Study& study, const sim::UnfittingJob& unfitting) {
+  const job::Workload& workload = *study.spec().workload;
+  const job::JobSpec& job = workload.jobs[static_cast<std::size_t>(unfitting.job)];
+  const auto cluster = static_cast<std::size_t>(unfitting.cluster);
+  const std::string name = quoted_for_message(job.name);
+  if (job.gpus > study.spec().clusters[cluster].gpu_count) {
+    return fmt::format("{} (needs {} GPUs)", name, job.gpus);
+  }
+  const job::PerfSignature& signature =
+      workload.signatures[static_cast<std::size_t>(job.signature.value())];
+  return fmt::format("{} (needs {:.1f} GiB, {})",
+                     name,
+                     unfitting.need.to_gibibytes(),
+                     job.memory                        ? "stated"
+                     : signature.synthetic.has_value() ? "drawn"
+                                                       : "measured");
+}
+
 /// Jobs that fit no GPU are counted and named; with --strict they end the study.
 Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_strict) {
   const std::vector<sim::UnfittingJob> unfitting = study.unfitting_jobs();
@@ -40,8 +59,7 @@ Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_str
       if (job.cluster == static_cast<int>(cluster)) {
         ++count;
         if (names.size() < 3) {
-          const auto at = static_cast<std::size_t>(job.job);
-          names.push_back(quoted_for_message(jobs.workload.jobs[at].name));
+          names.push_back(unfitting_text(study, job));
         }
       }
     }
