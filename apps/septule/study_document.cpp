@@ -136,8 +136,26 @@ std::size_t base_of(const sim::Study& study, const std::vector<Row>& rows, const
   return static_cast<std::size_t>(found - rows.begin());
 }
 
+/// "optsta on 8xA100-40GB, gap 60 s: 4g.20gb@0,3g.20gb@4", each layout that was chosen or given.
+std::vector<std::string> layout_lines(const sim::Study& study) {
+  std::vector<std::string> lines;
+  for (const Row& row : rows_of(study)) {
+    const sim::Trial& trial = study.trials()[row.first_trial];
+    if (study.spec().policies[static_cast<std::size_t>(row.policy)]->needs_layout) {
+      const auto cluster = static_cast<std::size_t>(study.cluster_of(row.group));
+      const gpu::Geometry& geometry = *study.spec().clusters[cluster].geometry;
+      lines.push_back(fmt::format(
+          "{}: {}", row_name(study, row), layout_text(geometry, study.layout_of(trial))));
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> study_notes(const sim::Study& study) {
   std::vector<std::string> notes;
+  for (const std::string& line : layout_lines(study)) {
+    notes.push_back("Layout of each GPU under " + line + ".");
+  }
   if (std::string note = models_note(study.spec()); !note.empty()) {
     note.front() = 'C';
     notes.push_back(note + ".");
@@ -184,6 +202,9 @@ report::StudyReport study_report(const FinishedStudy& finished) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
   report.notes = study_notes(study);
+  for (const std::string& line : layout_lines(study)) {
+    report.options.push_back({"layout chosen", line});
+  }
   for (const Row& row : rows) {
     report.policies.push_back(policy_report(finished, row));
     report.policies.back().base = base_of(study, rows, row);

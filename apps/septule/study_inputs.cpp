@@ -331,6 +331,7 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
   jobs.workload = std::move(made.workload);
   say_findings(jobs.source_name, jobs.findings);
   jobs.jobs_measured = made.jobs_measured;
+  jobs.left_out = std::move(made.left_out);
   say_drawn(jobs, import.trace, options.signatures);
   return jobs;
 }

@@ -219,6 +219,22 @@ std::vector<UnfittingJob> Study::unfitting_jobs() const {
   return jobs;
 }
 
+std::vector<UnfittingJob> Study::jobs_without_place() const {
+  std::vector<UnfittingJob> jobs;
+  for (std::size_t cluster = 0; spec_.layout && needs_layout(spec_) && cluster < parts_.size();
+       ++cluster) {
+    predict::TablePredictor predictor(parts_[cluster].book, {});
+    const auto without =
+        sim::jobs_without_place(parts_[cluster].book, *spec_.workload, *spec_.layout);
+    for (const int job : without) {
+      const job::JobSpec& spec = spec_.workload->jobs[static_cast<std::size_t>(job)];
+      predictor.submitted(spec);
+      jobs.push_back({job, static_cast<int>(cluster), predictor.need(spec.id)});
+    }
+  }
+  return jobs;
+}
+
 Result<job::Workload> Study::arrivals(int group, std::uint64_t seed) const {
   const double speed = spec_.clusters[static_cast<std::size_t>(cluster_of(group))].speed;
   if (spec_.arrivals.kind == job::ArrivalKind::kTrace) {

@@ -118,6 +118,10 @@ class Study {
   /// Jobs that fit no GPU, by cluster, then job.
   std::vector<UnfittingJob> unfitting_jobs() const;
 
+  /// Jobs for which StudySpec::layout has no place although their GPU has, by cluster, then job:
+  /// with such a layout they would wait for ever.
+  std::vector<UnfittingJob> jobs_without_place() const;
+
   /// The jobs of a run, in order of submission, with their work on the GPUs of its cluster.
   Result<job::Workload> workload_of(const Trial& trial) const;
 

@@ -226,6 +226,24 @@ TEST(StudyLayouts, MisoMix_LeavesLayoutsWithThreeSlices) {
   EXPECT_EQ(multisets.size(), 14U);
 }
 
+TEST(StudyLayouts, LayoutWithoutPlace_NamesItsJobs) {
+  // Every candidate of the search has a place for all; small instances leave the large jobs out.
+  const gpu::Geometry& geometry = model("A100-40GB");
+  const auto book = predict::SpeedBook::make(geometry, miso_100().signatures).value();
+  for (const gpu::Layout& layout : static_layouts(book, miso_100())) {
+    EXPECT_TRUE(jobs_without_place(book, miso_100(), layout).empty());
+  }
+  const auto two = geometry.plain_profile(ComputeSlices(2));
+  ASSERT_TRUE(two.has_value());
+  StudySpec spec = small_spec();
+  spec.layout = gpu::Layout{{*two, MemorySlices(0)}};
+  EXPECT_TRUE(Study::make(spec)->jobs_without_place().empty());  // no policy has a layout
+  spec.policies = parse_policies("optsta").value();
+  const auto jobs = Study::make(spec)->jobs_without_place();
+  ASSERT_FALSE(jobs.empty());
+  EXPECT_GT(jobs.front().need, geometry.profile(*two).memory.value_or(Bytes(0)));
+}
+
 TEST(CommonSetup, Artifact_HasItsConstants) {
   // miso.md 6.3.
   const SimSetup artifact = common_setup(sched::Setting::kArtifact);

@@ -82,6 +82,24 @@ Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_str
   return {};
 }
 
+/// --layout must have a place for every job that fits the GPU at all.
+Status check_layout(const sim::Study& study, const StudySettings& settings) {
+  const std::vector<sim::UnfittingJob> jobs = study.jobs_without_place();
+  if (jobs.empty()) {
+    return {};
+  }
+  const int cluster = jobs.front().cluster;
+  const auto count = std::ranges::count(jobs, cluster, &sim::UnfittingJob::cluster);
+  return Error{
+      ErrorCode::kInvalidInput,
+      fmt::format("--layout: {} has no place for {} {}, e.g. {}; expected an instance that "
+                  "holds each, or no layout for the best one",
+                  settings.text("layout"),
+                  count,
+                  count == 1 ? "job" : "jobs",
+                  unfitting_text(study, jobs.front()))};
+}
+
 Result<int> print_study(const FinishedStudy& finished,
                         const std::string& folder,
                         Context& context) {
@@ -103,6 +121,10 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   if (folder.empty() && opening == StudyJournal::Opening::kResume) {
     return Error{ErrorCode::kUsage, "--resume: needs --out DIR, the folder of the study"};
   }
+  if (!folder.empty() && invocation.is_given("explain")) {
+    return Error{ErrorCode::kUsage,
+                 "--explain: prints one story and writes no files; expected it without --out"};
+  }
   SEPTULE_TRY(const StudySettings settings, StudySettings::make(invocation));
   SEPTULE_TRY(const StudyJobs jobs, load_study_jobs(settings));
   if (invocation.is_given("strict")) {
@@ -110,6 +132,7 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   }
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
+  SEPTULE_TRY_STATUS(check_layout(study, settings));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));
   if (const std::string note = models_note(study.spec()); !note.empty()) {
     say_note(note);
@@ -154,8 +177,9 @@ std::vector<OptionRecord> simulate_options() {
                              "again."});
   options.push_back({.name = "explain",
                      .value = "JOB",
-                     .text = "Tell the story of one job, by name or number in order of submission, "
-                             "under the first policy and seed."});
+                     .text =
+                         "Tell the story of one job, by name, or as #N by its number in order of "
+                         "submission from 0, under the first policy and seed."});
   options.push_back({.name = "jobs",
                      .value = "N",
                      .text = "Runs at a time; results do not depend on it. Without it: one per "
