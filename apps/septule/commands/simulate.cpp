@@ -114,6 +114,19 @@ Result<int> print_study(const FinishedStudy& finished,
   return 0;
 }
 
+/// Runs it; the exit code is not 0 if it was interrupted.
+Result<int> run_interruptibly(sim::Study& study, FinishedStudy& finished, StudyRun how) {
+  const Interruption interruption;
+  how.interruption = &interruption;
+  const Status done = run_study(study, finished, how);
+  const auto signal = interruption.signal();
+  if (!done && signal) {
+    say_error(done.error().message);
+    return exit_code_of_signal(*signal);
+  }
+  return done ? Result<int>(0) : Result<int>(done.error());
+}
+
 Result<int> run_simulate(const Invocation& invocation, Context& context) {
   const std::string folder = invocation.text("out");
   const auto opening =
@@ -151,7 +164,9 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
     how.journal = journal.get();
     how.pictures = Pictures::kRepresentatives;
   }
-  SEPTULE_TRY_STATUS(run_study(study, finished, how));
+  if (const auto stopped = run_interruptibly(study, finished, how); !stopped || *stopped != 0) {
+    return stopped;
+  }
   if (!folder.empty()) {
     SEPTULE_TRY_STATUS(write_study(folder, finished));
   }
@@ -211,7 +226,7 @@ Command simulate_command() {
                         {"septule simulate --gpus 40xA100-40GB --trace miso-1000 --policies "
                          "nopart,miso --seeds 1-3 -o json",
                          "the larger study, for a program"}},
-           .exit_codes = {0, 1, 2, 3, 4, 7}},
+           .exit_codes = {0, 1, 2, 3, 4, 7, 130, 143}},
       .run = run_simulate};
 }
 
