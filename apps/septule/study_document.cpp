@@ -6,6 +6,7 @@
 
 #include "base/digest.hpp"
 #include "gpu/partition.hpp"
+#include "septule/study_effective.hpp"
 #include "septule/trace_view.hpp"
 
 namespace septule::app {
@@ -198,7 +199,7 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   report.command = finished.settings->command();
   report.version = version();
   report.gpus = report_gpus(study.spec().clusters.front());
-  for (const auto& [name, text] : finished.settings->all()) {
+  for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
   report.notes = study_notes(study);
@@ -223,7 +224,7 @@ Json study_document(const FinishedStudy& finished) {
                         {"speed", cluster.speed}});
   }
   Json options = Json::object();
-  for (const auto& [name, text] : finished.settings->all()) {
+  for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     options[name] = text.empty() ? Json(nullptr) : Json(text);
   }
   Json document{{"schema", "septule-study/1"},
