@@ -206,6 +206,9 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   for (const std::string& line : layout_lines(study)) {
     report.options.push_back({"layout chosen", line});
   }
+  if (const std::string note = models_note(study.spec()); !note.empty()) {
+    report.options.push_back({"note", note});
+  }
   for (const Row& row : rows) {
     report.policies.push_back(policy_report(finished, row));
     report.policies.back().base = base_of(study, rows, row);
