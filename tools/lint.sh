@@ -1,6 +1,6 @@
 #!/bin/sh
-# lint.sh BUILD_DIR JOBS [all|shipped|quick]: every check that runs no program of ours. BUILD_DIR is a
-# configured clang build with compile_commands.json. All checks run, even after one has failed.
+# lint.sh BUILD_DIR JOBS [all|shipped|quick]: every check that runs no program of ours. BUILD_DIR
+# is a configured clang build with compile_commands.json. All checks run, even after one has failed.
 # "shipped" leaves clang-tidy out for tests and benchmarks, "quick" its analyzer as well.
 set -eu
 

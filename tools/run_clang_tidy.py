@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run_clang_tidy.py BUILD_DIR JOBS [all|shipped|quick]: clang-tidy-19 over the sources of BUILD_DIR's
-compile commands; "shipped" = those of src/ and apps/ only, "quick" = those without the analyzer,
-which takes most of the time.
+"""run_clang_tidy.py BUILD_DIR JOBS [all|shipped|quick]: clang-tidy-19 over the sources of
+BUILD_DIR's compile commands; "shipped" = those of src/ and apps/ only, "quick" = those without the
+analyzer, which takes most of the time.
 
 A file is passed over when it, every header of ours that it reaches, its command and .clang-tidy are
 as they were when it last passed (BUILD_DIR/tidy/ keeps a stamp per such state).

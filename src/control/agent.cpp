@@ -25,11 +25,13 @@ Agent::Agent(const Parts& parts,
       waits_(waits),
       gpus_(static_cast<std::size_t>(parts.device.gpu_count())) {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const auto state = parts_.device.inspect(GpuIndex(static_cast<int>(i)));
+    const port::DeviceState state =
+        checked_value(parts_.device.inspect(GpuIndex(static_cast<int>(i))),
+                      "a device shows every GPU that it counts");
     Gpu& gpu = gpus_[i];
-    gpu.mode = state->mig_mode;
-    gpu.has_mps = state->has_mps;
-    for (const port::DeviceInstance& instance : state->instances) {
+    gpu.mode = state.mig_mode;
+    gpu.has_mps = state.has_mps;
+    for (const port::DeviceInstance& instance : state.instances) {
       const auto& compute = instance.compute_instances;
       gpu.instances.push_back(
           Instance{instance.placed,

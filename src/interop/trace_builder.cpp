@@ -159,8 +159,10 @@ void TraceBuilder::add(TraceRow row) {
     job.gpus = GpuMilli((job.gpus->value() / kGpuMilliWhole + 1) * kGpuMilliWhole);
   }
   judge_duration(row);
+  const Duration submit =
+      checked_value(row.submit, "a row without a submission was left out before");
   if (!job.queue && row.has_started && row.start) {
-    job.queue = *row.start - *row.submit;
+    job.queue = *row.start - submit;
   }
   if (job.queue && *job.queue < Duration()) {
     note(Kind::kStartBeforeSubmit,
@@ -170,11 +172,11 @@ void TraceBuilder::add(TraceRow row) {
   }
   judge_memory(job);
   judge_texts(job);
-  if (submit_max_ && *row.submit < *submit_max_) {
+  if (submit_max_ && submit < *submit_max_) {
     note(Kind::kUnordered, job.line, job_text(job, ""));
   }
-  submit_max_ = std::max(submit_max_.value_or(*row.submit), *row.submit);
-  kept_.push_back({*row.submit, kept_.size(), std::move(job)});
+  submit_max_ = std::max(submit_max_.value_or(submit), submit);
+  kept_.push_back({submit, kept_.size(), std::move(job)});
 }
 
 TraceImport TraceBuilder::finish() {

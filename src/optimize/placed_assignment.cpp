@@ -117,8 +117,9 @@ void PlacedAssigner::solve(const PlacedProblem& problem, PlacedAnswer& out) cons
     for (std::size_t i = layout.size(); i-- > 0;) {
       const std::int8_t job = table.choice[i][set];
       if (job >= 0) {
-        instance_of[static_cast<std::size_t>(job)] = i;
-        set ^= std::size_t{1} << static_cast<unsigned>(job);
+        const auto index = static_cast<unsigned char>(job);
+        instance_of[index] = i;
+        set ^= std::size_t{1} << index;
       }
     }
     out.places.clear();

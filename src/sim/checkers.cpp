@@ -211,35 +211,33 @@ void RunChecker::check_progress(job::JobId id) {
 void RunChecker::check_together(const std::vector<const JobSegment*>& present) {
   const gpu::Geometry& geometry = *setup_->geometry;
   const JobSegment& latest = *present.back();
+  const port::JobPlace place = checked_value(latest.place, "only placed jobs are compared");
+  const ProfileIndex profile =
+      place.instance.has_value() ? place.instance->profile : setup_->book->whole_profile();
+  const std::optional<Bytes> room = geometry.profile(profile).memory;
   std::uint64_t shared = 0;
-  std::optional<Bytes> room;
-  if (latest.place->instance) {
-    room = geometry.profile(latest.place->instance->profile).memory;
-  } else {
-    room = geometry.profile(setup_->book->whole_profile()).memory;
-  }
   for (const JobSegment* other : present) {
-    const bool is_same = other->place->instance == latest.place->instance;
-    if (is_same) {
+    const port::JobPlace theirs = checked_value(other->place, "only placed jobs are compared");
+    if (theirs.instance == place.instance) {
       shared += need(other->job).value();
       continue;
     }
-    const bool is_apart = other->place->instance && latest.place->instance &&
-                          !gpu::placement_of(geometry, *other->place->instance)
-                               .overlaps(gpu::placement_of(geometry, *latest.place->instance));
+    const bool is_apart = theirs.instance.has_value() && place.instance.has_value() &&
+                          !gpu::placement_of(geometry, *theirs.instance)
+                               .overlaps(gpu::placement_of(geometry, *place.instance));
     if (!is_apart) {
       violated(fmt::format("{} and {} own one memory slice of GPU {} at {} s",
                            name(latest.job),
                            name(other->job),
-                           latest.place->gpu.value(),
+                           place.gpu.value(),
                            seconds(latest.begin)));
     }
   }
   const bool is_judged = setup_->controller.memory_rule == sched::MemoryRule::kChecked;
-  if (is_judged && room && shared > room->value()) {
+  if (is_judged && room.has_value() && shared > room->value()) {
     violated(fmt::format("{} is in an instance of GPU {} with {} MiB for {} MiB at {} s",
                          name(latest.job),
-                         latest.place->gpu.value(),
+                         place.gpu.value(),
                          room->whole_mebibytes(),
                          Bytes(shared).whole_mebibytes(),
                          seconds(latest.begin)));

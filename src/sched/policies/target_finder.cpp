@@ -81,10 +81,12 @@ std::optional<double> TargetFinder::present_value(const TargetJobs& jobs) const 
   double sum = 0;
   double least = plan::kSpeedMax;
   for (std::size_t job = 0; job < jobs.speeds.size(); ++job) {
-    if (job >= jobs.current.size() || !jobs.current[job].has_value()) {
+    const std::optional<gpu::PlacedProfile> place =
+        job < jobs.current.size() ? jobs.current[job] : std::nullopt;
+    if (!place.has_value()) {
       return std::nullopt;
     }
-    const double speed = usable_speed(jobs.speeds[job]->on(jobs.current[job]->profile));
+    const double speed = usable_speed(jobs.speeds[job]->on(place->profile));
     if (speed == 0) {
       return std::nullopt;
     }
@@ -113,6 +115,7 @@ void TargetFinder::find_anywhere(const TargetJobs& jobs, TargetPlaces& places) {
       SEPTULE_CHECK(is_set, "a bounded speed is valid");
     }
   }
+  SEPTULE_CHECK(assigner_.has_value(), "a finder of any layout has an assigner");
   assigner_->solve(matrix, objective_, assignment_);
   places.is_feasible = assignment_.is_feasible();
   if (!places.is_feasible) {
@@ -124,7 +127,9 @@ void TargetFinder::find_anywhere(const TargetJobs& jobs, TargetPlaces& places) {
                                                        : *present - assignment_.objective;
   InlineVector<gpu::PlacedProfile, optimize::kAssignedJobsMax> chosen;
   for (std::size_t job = 0; job < jobs.speeds.size(); ++job) {
-    chosen.push_back(gain > kEqualWithin ? assignment_.slots[job].placed : *jobs.current[job]);
+    chosen.push_back(gain > kEqualWithin
+                         ? assignment_.slots[job].placed
+                         : checked_value(jobs.current[job], "a present value has all places"));
   }
   set_places(std::span(chosen.begin(), chosen.end()), places);
 }
