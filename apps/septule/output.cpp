@@ -128,9 +128,9 @@ std::string yaml_text(const nlohmann::ordered_json& document) {
 void start_messages(Verbosity verbosity) {
   std::shared_ptr<spdlog::sinks::sink> sink;
   if (is_coloured()) {
-    sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(spdlog::color_mode::always);
+    sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(spdlog::color_mode::always);
   } else {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   }
   auto logger = std::make_shared<spdlog::logger>("septule", std::move(sink));
   logger->set_pattern("septule: %^%l%$: %v");

@@ -6,6 +6,7 @@
 
 #include "base/digest.hpp"
 #include "gpu/partition.hpp"
+#include "septule/study_effective.hpp"
 #include "septule/trace_view.hpp"
 
 namespace septule::app {
@@ -64,6 +65,7 @@ report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row
     policy.gap = finished.study->gap_of(row.group);
   }
   policy.seeds = spec.seeds;
+  policy.has_fixed_jobs = spec.arrivals.kind == job::ArrivalKind::kTrace;
   for (std::size_t i = 0; i < policy.seeds.size(); ++i) {
     const sim::TrialResult& result = finished.results[row.first_trial + i];
     policy.runs.push_back(result.figures);
@@ -143,7 +145,57 @@ std::size_t base_of(const sim::Study& study, const std::vector<Row>& rows, const
   return static_cast<std::size_t>(found - rows.begin());
 }
 
+/// "optsta on 8xA100-40GB, gap 60 s: 4g.20gb@0,3g.20gb@4", each layout that was chosen or given.
+std::vector<std::string> layout_lines(const sim::Study& study) {
+  std::vector<std::string> lines;
+  for (const Row& row : rows_of(study)) {
+    const sim::Trial& trial = study.trials()[row.first_trial];
+    if (study.spec().policies[static_cast<std::size_t>(row.policy)]->needs_layout) {
+      const auto cluster = static_cast<std::size_t>(study.cluster_of(row.group));
+      const gpu::Geometry& geometry = *study.spec().clusters[cluster].geometry;
+      lines.push_back(fmt::format(
+          "{}: {}", row_name(study, row), layout_text(geometry, study.layout_of(trial))));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> study_notes(const sim::Study& study) {
+  std::vector<std::string> notes;
+  for (const std::string& line : layout_lines(study)) {
+    notes.push_back("Layout of each GPU under " + line + ".");
+  }
+  if (std::string note = models_note(study.spec()); !note.empty()) {
+    note.front() = 'C';
+    notes.push_back(note + ".");
+  }
+  if (study.spec().arrivals.kind == job::ArrivalKind::kTrace && study.spec().seeds.size() > 1) {
+    notes.emplace_back(
+        "All seeds have the same jobs at the same times, those of the trace: what is equal for all "
+        "seeds has no interval, and other intervals are of prediction errors only.");
+  }
+  return notes;
+}
+
 }  // namespace
+
+std::string models_note(const sim::StudySpec& spec) {
+  const auto& clusters = spec.clusters;
+  const bool is_one_model = std::ranges::all_of(clusters, [&](const sim::StudyCluster& cluster) {
+    return cluster.geometry == clusters.front().geometry;
+  });
+  if (is_one_model) {
+    return {};
+  }
+  const bool has_speed = std::ranges::any_of(
+      clusters, [](const sim::StudyCluster& cluster) { return cluster.speed != 1; });
+  return has_speed
+             ? "clusters of different GPU models are compared with the relative speeds behind "
+               "@ (1 without); start-up and checkpoint times are the same on all"
+             : "clusters of different GPU models are compared without the speed of the models: "
+               "the work of a job is its time alone on the whole GPU of whichever model is "
+               "simulated; COUNTxMODEL@X says that one is X times as fast";
+}
 
 report::StudyReport study_report(const FinishedStudy& finished) {
   const sim::Study& study = *finished.study;
@@ -155,8 +207,15 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   report.command = finished.settings->command();
   report.version = version();
   report.gpus = report_gpus(study.spec().clusters.front());
-  for (const auto& [name, text] : finished.settings->all()) {
+  for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     report.options.push_back({name, text.empty() ? "not given" : text});
+  }
+  report.notes = study_notes(study);
+  for (const std::string& line : layout_lines(study)) {
+    report.options.push_back({"layout chosen", line});
+  }
+  if (const std::string note = models_note(study.spec()); !note.empty()) {
+    report.options.push_back({"note", note});
   }
   for (const Row& row : rows) {
     report.policies.push_back(policy_report(finished, row));
@@ -172,10 +231,11 @@ Json study_document(const FinishedStudy& finished) {
   for (const sim::StudyCluster& cluster : spec.clusters) {
     clusters.push_back({{"name", cluster.name()},
                         {"model", cluster.geometry->key()},
-                        {"gpus", cluster.gpu_count}});
+                        {"gpus", cluster.gpu_count},
+                        {"speed", cluster.speed}});
   }
   Json options = Json::object();
-  for (const auto& [name, text] : finished.settings->all()) {
+  for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     options[name] = text.empty() ? Json(nullptr) : Json(text);
   }
   Json document{{"schema", "septule-study/1"},
@@ -187,6 +247,7 @@ Json study_document(const FinishedStudy& finished) {
                   {"text", trace_text(*finished.jobs, spec)},
                   {"jobs", finished.jobs->workload.jobs.size()},
                   {"jobs_in_trace", finished.jobs->jobs_in_trace},
+                  {"measured_jobs", finished.jobs->jobs_measured},
                   {"findings", findings_document(finished.jobs->findings)}}},
                 {"seeds", spec.seeds},
                 {"options", std::move(options)}};

@@ -28,6 +28,10 @@ struct FinishedStudy {
 /// equal there.
 report::StudyReport study_report(const FinishedStudy& finished);
 
+/// What a comparison of clusters of different models leaves out, as half a sentence; empty if all
+/// are of one model.
+std::string models_note(const sim::StudySpec& spec);
+
 /// {"schema": "septule-study/1", ...}, docs/formats.md.
 nlohmann::ordered_json study_document(const FinishedStudy& finished);
 

@@ -13,27 +13,65 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// By its whole name, else by its number.
-Result<job::JobId> find_job(const job::Workload& workload, const std::string& text) {
-  const auto named = std::ranges::find(workload.jobs, text, &job::JobSpec::name);
-  if (named != workload.jobs.end()) {
-    return named->id;
-  }
+std::optional<job::JobId> numbered(const job::Workload& workload, std::string_view text) {
   const auto number = parse_integer(text);
-  if (number && *number >= 0 && *number < static_cast<std::int64_t>(workload.jobs.size())) {
-    return job::JobId(static_cast<int>(*number));
+  const bool is_number =
+      number && *number >= 0 && *number < static_cast<std::int64_t>(workload.jobs.size());
+  return is_number ? std::optional(job::JobId(static_cast<int>(*number))) : std::nullopt;
+}
+
+/// Why there is no story: the job was left out of the simulation, or there is none.
+Error no_story(const StudyJobs& jobs, const job::Workload& workload, const std::string& text) {
+  const auto left_out = std::ranges::find(jobs.left_out, text, &interop::LeftOutJob::id);
+  if (left_out != jobs.left_out.end()) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("--explain: job {} (line {} of {}) is not simulated: {}",
+                             quoted_for_message(text),
+                             left_out->line,
+                             jobs.source_name,
+                             interop::trace_finding_text(left_out->why))};
   }
   std::vector<std::string> names;
   for (const job::JobSpec& job : workload.jobs) {
     names.push_back(job.name);
   }
   const std::vector<std::string> near = nearest_names(text, names, 3);
-  return Error{ErrorCode::kNotFound,
-               fmt::format("--explain: {} is no job of the trace; expected a name or a number from "
-                           "0 to {}{}",
-                           quoted_for_message(text),
-                           workload.jobs.size() - 1,
-                           near.empty() ? "" : "; near it: " + joined_with_and(near))};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("--explain: {} is no job of the trace; expected a name, or a number from "
+                  "#0 to #{}{}",
+                  quoted_for_message(text),
+                  workload.jobs.size() - 1,
+                  near.empty() ? "" : "; near it: " + joined_with_and(near))};
+}
+
+/// "#3" is the job with that number; any other text a name, else a number.
+Result<job::JobId> find_job(const StudyJobs& jobs,
+                            const job::Workload& workload,
+                            const std::string& text) {
+  if (text.starts_with('#')) {
+    if (const auto id = numbered(workload, std::string_view(text).substr(1))) {
+      return *id;
+    }
+  }
+  const auto id = numbered(workload, text);
+  const auto named = std::ranges::find(workload.jobs, text, &job::JobSpec::name);
+  if (named != workload.jobs.end()) {
+    if (id && *id != named->id) {
+      say_note(fmt::format(
+          "--explain: {} is the name of job {}, whose story this is; #{} is the job of that number",
+          quoted_for_message(text),
+          named->id.value(),
+          id->value()));
+    }
+    return named->id;
+  }
+  const bool is_left_out =
+      std::ranges::find(jobs.left_out, text, &interop::LeftOutJob::id) != jobs.left_out.end();
+  if (id && !is_left_out) {
+    return *id;
+  }
+  return no_story(jobs, workload, text);
 }
 
 Json optional_seconds(const std::optional<SimTime>& time) {
@@ -75,7 +113,7 @@ Result<int> explain_job(const std::string& job,
                         Context& context) {
   const sim::Trial trial = study.trials().front();
   SEPTULE_TRY(const job::Workload workload, study.workload_of(trial));
-  SEPTULE_TRY(const job::JobId id, find_job(workload, job));
+  SEPTULE_TRY(const job::JobId id, find_job(*finished.jobs, workload, job));
   const sim::StudySpec& spec = study.spec();
   if (study.trials().size() > 1) {
     say_note(fmt::format("the story is told for policy {}, seed {} on {}",

@@ -8,7 +8,8 @@
 namespace septule::app {
 
 /// `septule simulate --explain JOB`: runs the first policy with the first seed and tells what
-/// happened to one job. kNotFound, with near names, if there is no such job.
+/// happened to one job: "#3" by number, else by name, else by number. kNotFound, with near names or
+/// why it is not simulated, if there is no such job.
 Result<int> explain_job(const std::string& job,
                         sim::Study& study,
                         const FinishedStudy& finished,

@@ -1,6 +1,8 @@
 #include "septule/study_inputs.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ namespace {
 
 constexpr double kBytesPerGibibyte = 1073741824.0;
 constexpr int kArtifactSeedsLarge = 3;
+constexpr std::size_t kAppsMax = 1000;  ///< apps of a trace that are compared with signatures
 
 bool is_builtin(std::string_view trace) {
   return trace == "miso-100" || trace == "miso-1000";
@@ -214,6 +217,77 @@ Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) 
   return {};
 }
 
+std::string leading_letters(std::string_view app) {
+  const std::size_t end = app.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  return std::string(app.substr(0, end));
+}
+
+/// Whether an app may be meant as this signature: the first word of one holds that of the other
+/// ("resnet50:64", "resnet:64"), or has the same letters ("resent:64").
+bool looks_like(std::string_view app, std::string_view signature) {
+  constexpr std::size_t kLettersMin = 3;
+  const std::string one = leading_letters(app);
+  const std::string other = leading_letters(signature);
+  if (one.size() < kLettersMin || other.size() < kLettersMin) {
+    return false;
+  }
+  return one.find(other) != std::string::npos || other.find(one) != std::string::npos ||
+         std::ranges::is_permutation(one, other);
+}
+
+/// Apps that are no signature but look like one, with the signatures they look like.
+std::vector<std::string> near_apps(const interop::Trace& trace,
+                                   std::span<const job::PerfSignature> own) {
+  std::vector<std::string> known = interop::signature_names(job::builtin_signatures());
+  for (const std::string& name : interop::signature_names(own)) {
+    known.push_back(interop::normalised_app(name));
+  }
+  std::set<std::string> seen(known.begin(), known.end());
+  std::vector<std::string> texts;
+  for (const interop::TraceJob& job : trace.jobs) {
+    const std::string app = interop::normalised_app(job.app);
+    if (app.empty() || seen.size() > known.size() + kAppsMax || !seen.insert(app).second) {
+      continue;
+    }
+    std::vector<std::string> alike;
+    std::ranges::copy_if(
+        known, std::back_inserter(alike), [&](const auto& name) { return looks_like(app, name); });
+    const std::vector<std::string> near = nearest_names(app, alike, 2);
+    if (!near.empty()) {
+      texts.push_back(fmt::format("{} ({})", quoted_for_message(job.app), joined_with_and(near)));
+    }
+  }
+  return texts;
+}
+
+/// Says which jobs are not simulated as measured.
+void say_drawn(const StudyJobs& jobs,
+               const interop::Trace& trace,
+               std::span<const job::PerfSignature> own) {
+  const auto count = static_cast<std::int64_t>(jobs.workload.jobs.size());
+  if (jobs.jobs_measured == count) {
+    return;
+  }
+  say_note(
+      fmt::format("{}: {} of {} jobs have measured signatures; the speeds of the rest, and "
+                  "their memory where the trace does not state it, are drawn (docs/traces.md)",
+                  jobs.source_name,
+                  jobs.jobs_measured,
+                  count));
+  std::vector<std::string> near = near_apps(trace, own);
+  if (near.empty()) {
+    return;
+  }
+  const std::size_t found = near.size();
+  near.resize(std::min(found, std::size_t{3}));
+  say_warning(fmt::format("{}: {} {} no signature, but near to some: {}{}; their jobs are drawn",
+                          jobs.source_name,
+                          found,
+                          found == 1 ? "app is" : "apps are",
+                          joined_with_and(near),
+                          found > near.size() ? " ..." : ""));
+}
+
 }  // namespace
 
 Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
@@ -230,6 +304,7 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
     }
     SEPTULE_TRY(jobs.workload, job::miso_workload(trace));
     jobs.jobs_in_trace = static_cast<std::int64_t>(jobs.workload.jobs.size());
+    jobs.jobs_measured = jobs.jobs_in_trace;
     return jobs;
   }
   SEPTULE_TRY(const std::string text, read_trace_text(trace));
@@ -255,6 +330,9 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
   }
   jobs.workload = std::move(made.workload);
   say_findings(jobs.source_name, jobs.findings);
+  jobs.jobs_measured = made.jobs_measured;
+  jobs.left_out = std::move(made.left_out);
+  say_drawn(jobs, import.trace, options.signatures);
   return jobs;
 }
 

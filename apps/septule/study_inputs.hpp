@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "interop/trace_findings.hpp"
+#include "interop/trace_workload.hpp"
 #include "job/workload.hpp"
 #include "septule/app.hpp"
 #include "septule/study_options.hpp"
@@ -20,7 +21,9 @@ struct StudyJobs {
   bool has_submit_times = false;
   std::uint64_t digest = 0;  ///< of the text they were read from
   std::vector<interop::TraceFinding> findings;
+  std::vector<interop::LeftOutJob> left_out;  ///< rows of the trace that are not simulated
   std::int64_t jobs_in_trace = 0;
+  std::int64_t jobs_measured = 0;  ///< simulated with the signature of their app, not a drawn one
 };
 
 /// Reads --trace as the settings say. Findings are said on standard error.

@@ -35,7 +35,9 @@ void add_cluster_records(std::vector<OptionRecord>& records) {
   records.push_back({.name = "gpus",
                      .value = "CLUSTERS",
                      .text = "The cluster, as COUNTxMODEL; several, separated by commas, are "
-                             "compared.",
+                             "compared. How fast the models are is left out: the work of a job is "
+                             "its time alone on the whole GPU of whichever model is simulated. "
+                             "COUNTxMODEL@X: that whole GPU is X times as fast.",
                      .default_text = "8xA100-40GB"});
   records.push_back({.name = "gpus-per-node",
                      .value = "N",

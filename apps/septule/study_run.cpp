@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -60,6 +61,34 @@ Status run_one(const sim::Study& study,
                                              : Status();
 }
 
+/// Does work(i) for each index, until it is done or interrupted.
+Status run_all(const std::string& what,
+               std::size_t count,
+               const StudyRun& how,
+               const std::function<Status(std::size_t)>& work) {
+  Progress progress(what, count);
+  const auto is_interrupted = [&] {
+    return how.interruption != nullptr && how.interruption->signal().has_value();
+  };
+  const Status done = run_parallel(count, how.threads, [&](std::size_t i) -> Status {
+    if (is_interrupted()) {
+      return Error{ErrorCode::kFailed, "interrupted"};
+    }
+    SEPTULE_TRY_STATUS(work(i));
+    progress.advance();
+    return {};
+  });
+  if (done || !is_interrupted()) {
+    return done;
+  }
+  return Error{ErrorCode::kFailed,
+               fmt::format("interrupted after {} of {} {}{}",
+                           progress.done(),
+                           count,
+                           what,
+                           how.journal != nullptr ? "; go on with --resume" : "")};
+}
+
 }  // namespace
 
 std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& jobs) {
@@ -76,10 +105,8 @@ std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& 
 Status choose_layouts(sim::Study& study, const StudyRun& how) {
   const auto trials = study.layout_trials();
   std::vector<double> mean_jct_s(trials.size());
-  Progress progress("layouts", trials.size());
-  const Status done = run_parallel(trials.size(), how.threads, [&](std::size_t i) -> Status {
+  const Status done = run_all("layout runs", trials.size(), how, [&](std::size_t i) -> Status {
     SEPTULE_TRY(mean_jct_s[i], layout_result(study, i, how.journal));
-    progress.advance();
     return {};
   });
   if (done) {
@@ -93,12 +120,8 @@ Status run_study(sim::Study& study, FinishedStudy& finished, const StudyRun& how
   const std::size_t count = study.trials().size();
   finished.results.resize(count);
   finished.representatives.resize(count);
-  Progress progress("runs", count);
-  return run_parallel(count, how.threads, [&](std::size_t i) -> Status {
-    Status done = run_one(study, finished, i, how);
-    progress.advance();
-    return done;
-  });
+  return run_all(
+      "runs", count, how, [&](std::size_t i) { return run_one(study, finished, i, how); });
 }
 
 std::string journal_path(const std::string& folder) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "septule/interruption.hpp"
 #include "septule/study_document.hpp"
 #include "septule/study_journal.hpp"
 
@@ -14,18 +15,20 @@ std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& 
 
 enum class Pictures { kNone, kRepresentatives };
 
-/// How a study is run. `journal` may be null.
+/// How a study is run. `journal` and `interruption` may be null.
 struct StudyRun {
   int threads = 1;
   Pictures pictures = Pictures::kNone;
   StudyJournal* journal = nullptr;
+  const Interruption* interruption = nullptr;
 };
 
-/// Makes the runs on which layouts are chosen, and chooses.
+/// Makes the runs on which layouts are chosen, and chooses. kFailed if it was interrupted.
 Status choose_layouts(sim::Study& study, const StudyRun& how);
 
 /// Chooses layouts and runs what the journal does not hold yet. Representative runs are always made
-/// anew when pictures are wanted: their timelines are in no journal.
+/// anew when pictures are wanted: their timelines are in no journal. kFailed, saying how far it
+/// was, if it was interrupted: what is under way then is finished first.
 Status run_study(sim::Study& study, FinishedStudy& finished, const StudyRun& how);
 
 /// The folder of --out. Makes it if needed. kUsage if it holds a study and is not to be resumed.

@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "septule/output.hpp"
+
 namespace septule::app {
 
 Status run_parallel(std::size_t count,
@@ -60,10 +62,11 @@ struct Progress::State {
 
   std::string what;
   std::size_t count = 0;
+  bool is_terminal = false;
   std::mutex mutex;
   std::size_t done = 0;
   Clock::time_point begin = Clock::now();
-  Clock::time_point said;
+  Clock::time_point said = Clock::now();
 };
 
 namespace {
@@ -77,35 +80,41 @@ std::string time_left_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::string what, std::size_t count) {
-  if (isatty(STDERR_FILENO) != 0 && count > 1) {
-    state_ = std::make_unique<State>();
-    state_->what = std::move(what);
-    state_->count = count;
-  }
+Progress::Progress(std::string what, std::size_t count) : state_(std::make_unique<State>()) {
+  state_->what = std::move(what);
+  state_->count = count;
+  state_->is_terminal = isatty(STDERR_FILENO) != 0;
 }
 
 Progress::~Progress() {
-  if (state_) {
+  if (state_->is_terminal && state_->count > 1) {
     fmt::print(stderr, "\r\x1b[K");
   }
 }
 
+std::size_t Progress::done() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->done;
+}
+
 void Progress::advance() {
-  if (!state_) {
-    return;
-  }
   const std::lock_guard lock(state_->mutex);
   ++state_->done;
   const auto now = State::Clock::now();
-  constexpr auto kPause = std::chrono::milliseconds(100);
-  if (now - state_->said < kPause) {
+  const std::chrono::milliseconds pause(state_->is_terminal ? 100 : 2000);
+  if (now - state_->said < pause || state_->count < 2) {
     return;
   }
   state_->said = now;
   const double elapsed = std::chrono::duration<double>(now - state_->begin).count();
   const auto done = static_cast<double>(state_->done);
   const auto left = static_cast<double>(state_->count - state_->done);
+  const std::string left_text = time_left_text(elapsed / done * left);
+  if (!state_->is_terminal) {
+    say_detail(fmt::format(
+        "{}: {} of {} done, {} left", state_->what, state_->done, state_->count, left_text));
+    return;
+  }
   constexpr std::size_t kColumns = 30;
   const std::size_t full = kColumns * state_->done / state_->count;
   fmt::print(stderr,
@@ -115,7 +124,7 @@ void Progress::advance() {
              std::string(kColumns - full, '.'),
              state_->done,
              state_->count,
-             time_left_text(elapsed / done * left));
+             left_text);
   std::fflush(stderr);  // NOLINT(cert-err33-c): nothing depends on it
 }
 

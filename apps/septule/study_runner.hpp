@@ -14,8 +14,9 @@ namespace septule::app {
 /// the same for every number of threads. `work` must be fit for being called in parallel.
 Status run_parallel(std::size_t count, int threads, const std::function<Status(std::size_t)>& work);
 
-/// A line on standard error that says how far it is and when it will be done, if standard error is
-/// a terminal. Any thread may call advance().
+/// Says on standard error how far it is and when it will be done: in one line if that is a
+/// terminal, else, with --verbose, in a line of its own every two seconds. Any thread may call
+/// advance().
 class Progress {
  public:
   Progress(std::string what, std::size_t count);
@@ -23,6 +24,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
   void advance();
+  std::size_t done() const;
 
  private:
   struct State;

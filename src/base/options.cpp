@@ -33,6 +33,10 @@ std::string_view exit_code_text(int exit_code) {
       return "timed out";
     case 8:
       return "partly done";
+    case 130:
+      return "interrupted (SIGINT); what is finished can be resumed";
+    case 143:
+      return "ended by SIGTERM; what is finished can be resumed";
     default:
       check_failed("exit_code", "an exit code is one of the documented ones", __FILE__, __LINE__);
   }

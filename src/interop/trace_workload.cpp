@@ -137,6 +137,7 @@ class WorkloadMaker {
   bool is_usable(const TraceJob& job) {
     const auto refuse = [&](Kind kind) {
       findings_.add(kind, job.line, job_text(job));
+      result_.left_out.push_back({job.id, job.line, kind});
       return false;
     };
     if (!job.has_started) {

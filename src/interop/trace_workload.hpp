@@ -33,6 +33,13 @@ struct TraceWorkloadOptions {
   std::vector<job::PerfSignature> signatures;
 };
 
+/// A row of the trace that is no job of the workload.
+struct LeftOutJob {
+  std::string id;
+  int line = 0;
+  TraceFindingKind why = TraceFindingKind::kNoDuration;
+};
+
 /// Jobs ready to simulate, and what was left out of the trace, counted and located.
 struct TraceWorkload {
   job::Workload workload;
@@ -42,6 +49,7 @@ struct TraceWorkload {
   std::int64_t jobs_share = 0;        ///< of these, asked for a share of a GPU
   std::int64_t jobs_without_app = 0;  ///< of these, the trace does not say what they run
   std::vector<TraceFinding> findings;
+  std::vector<LeftOutJob> left_out;  ///< in the order of the trace
 };
 
 /// Turns a trace into a workload.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,6 +26,12 @@ bool is_told(const job::RunFigures& run, double job::RunFigures::* figure) {
 
 void check_lengths(const PolicyReport& policy) {
   SEPTULE_CHECK(policy.runs.size() == policy.seeds.size(), "a policy has one seed per run");
+}
+
+job::Interval interval_of(std::span<const double> values, bool has_fixed_jobs) {
+  const bool is_one =
+      has_fixed_jobs && std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
+  return job::confidence_interval(is_one ? values.first(1) : values);
 }
 
 }  // namespace
@@ -51,7 +59,7 @@ std::optional<job::Interval> policy_interval(const PolicyReport& policy,
   if (values.empty()) {
     return std::nullopt;
   }
-  return job::confidence_interval(values);
+  return interval_of(values, policy.has_fixed_jobs);
 }
 
 std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
@@ -74,7 +82,7 @@ std::optional<job::Interval> paired_ratio(const PolicyReport& policy,
   if (ratios.empty()) {
     return std::nullopt;
   }
-  return job::confidence_interval(ratios);
+  return interval_of(ratios, policy.has_fixed_jobs && base.has_fixed_jobs);
 }
 
 bool has_rejected_jobs(const StudyReport& study) {

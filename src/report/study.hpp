@@ -36,6 +36,9 @@ struct PolicyReport {
   std::string summary;          ///< half a line on the policy; empty = nothing to say
   std::string cluster;          ///< it ran on, in a study of several; else empty
   std::optional<Duration> gap;  ///< mean gap between submissions, in a study of several
+  /// Whether all seeds had the same jobs at the same times. Figures that are equal for all seeds
+  /// then have no interval: they are one observation, not several that agree.
+  bool has_fixed_jobs = false;
 };
 
 /// A setting of the study as it is to be shown.
@@ -56,6 +59,7 @@ struct StudyReport {
   std::string version;  ///< of Septule
   std::vector<ReportGpu> gpus;
   std::vector<PolicyReport> policies;
+  std::vector<std::string> notes;  ///< what has to be known to read the figures; a sentence each
 };
 
 /// "GPU 3", "job 17", "job 17 (resnet:64#3)": how all writers name things.

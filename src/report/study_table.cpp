@@ -105,7 +105,11 @@ std::string study_table(const StudyReport& study) {
   if (study.policies.size() > 1) {
     out += "\n" + comparison_table(study);
   }
-  return out + "\nMeans over seeds; intervals are 95 % (Student t), comparisons paired by seed.\n";
+  out += "\nMeans over seeds; intervals are 95 % (Student t), comparisons paired by seed.\n";
+  for (const std::string& note : study.notes) {
+    out += safe_name(note, 1000) + "\n";
+  }
+  return out;
 }
 
 }  // namespace septule::report

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kOnTrace = "optsta-on-trace";
 constexpr std::string_view kSearchPolicy = "optsta";
+constexpr double kWorkSecondsMax = 8e9;  // below the end of time
 
 Error invalid(std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message)};
@@ -50,6 +51,13 @@ Status check_clusters(const StudySpec& spec) {
     if (cluster.gpu_count < 1) {
       return invalid(fmt::format("gpus: {} has no GPU", cluster.name()));
     }
+    if (!(cluster.speed >= kStudySpeedMin && cluster.speed <= kStudySpeedMax)) {
+      return invalid(
+          fmt::format("gpus: the relative speed of {} is out of range; expected {} to {}",
+                      cluster.name(),
+                      kStudySpeedMin,
+                      kStudySpeedMax));
+    }
   }
   if (has_doubles(names)) {
     return invalid("gpus: names a cluster twice");
@@ -82,10 +90,23 @@ Status check_spec(const StudySpec& spec) {
   return {};
 }
 
+/// The same jobs on GPUs so many times as fast.
+job::Workload at_speed(job::Workload workload, double speed) {
+  if (speed == 1) {
+    return workload;
+  }
+  for (job::JobSpec& job : workload.jobs) {
+    const double seconds = std::min(job.work.to_seconds() / speed, kWorkSecondsMax);
+    job.work = std::max(seconds_to_duration(seconds), Duration::nanoseconds(1));
+  }
+  return workload;
+}
+
 }  // namespace
 
 std::string StudyCluster::name() const {
-  return fmt::format("{}x{}", gpu_count, geometry->key());
+  const std::string text = fmt::format("{}x{}", gpu_count, geometry->key());
+  return speed == 1 ? text : fmt::format("{}@{}", text, speed);
 }
 
 SimSetup common_setup(sched::Setting setting) {
@@ -191,22 +212,39 @@ std::vector<UnfittingJob> Study::unfitting_jobs() const {
       const job::JobSpec& spec = spec_.workload->jobs[job];
       predictor.submitted(spec);
       if (spec.gpus > spec_.clusters[cluster].gpu_count || !predictor.smallest(spec.id)) {
-        jobs.push_back({static_cast<int>(job), static_cast<int>(cluster)});
+        jobs.push_back({static_cast<int>(job), static_cast<int>(cluster), predictor.need(spec.id)});
       }
     }
   }
   return jobs;
 }
 
+std::vector<UnfittingJob> Study::jobs_without_place() const {
+  std::vector<UnfittingJob> jobs;
+  for (std::size_t cluster = 0; spec_.layout && needs_layout(spec_) && cluster < parts_.size();
+       ++cluster) {
+    predict::TablePredictor predictor(parts_[cluster].book, {});
+    const auto without =
+        sim::jobs_without_place(parts_[cluster].book, *spec_.workload, *spec_.layout);
+    for (const int job : without) {
+      const job::JobSpec& spec = spec_.workload->jobs[static_cast<std::size_t>(job)];
+      predictor.submitted(spec);
+      jobs.push_back({job, static_cast<int>(cluster), predictor.need(spec.id)});
+    }
+  }
+  return jobs;
+}
+
 Result<job::Workload> Study::arrivals(int group, std::uint64_t seed) const {
+  const double speed = spec_.clusters[static_cast<std::size_t>(cluster_of(group))].speed;
   if (spec_.arrivals.kind == job::ArrivalKind::kTrace) {
-    return *spec_.workload;
+    return at_speed(*spec_.workload, speed);
   }
   job::ArrivalOptions options = spec_.arrivals;
   options.gap = gap_of(group);
   SEPTULE_TRY(const std::vector<job::Arrival> drawn,
               job::draw_arrivals(static_cast<int>(spec_.workload->jobs.size()), options, seed));
-  return job::with_arrivals(*spec_.workload, drawn);
+  return at_speed(job::with_arrivals(*spec_.workload, drawn), speed);
 }
 
 Result<job::Workload> Study::workload_of(const Trial& trial) const {

@@ -16,12 +16,18 @@
 
 namespace septule::sim {
 
+inline constexpr double kStudySpeedMin = 0.001;
+inline constexpr double kStudySpeedMax = 1000;
+
 /// A cluster of equal GPUs.
 struct StudyCluster {
   const gpu::Geometry* geometry = nullptr;  ///< with a profile table
   int gpu_count = 8;
+  /// How many times as fast the whole GPU of this model is as the one the work of the jobs was
+  /// measured on: their work is divided by it; > 0.
+  double speed = 1;
 
-  std::string name() const;  ///< "8xA100-40GB"
+  std::string name() const;  ///< "8xA100-40GB"; "8xH100-80GB-SXM@2.2" with another speed than 1
 };
 
 /// Whether the checkers of sim/checkers.hpp watch every run.
@@ -82,6 +88,7 @@ struct LayoutTrial {
 struct UnfittingJob {
   int job = 0;  ///< index into the workload
   int cluster = 0;
+  Bytes need;  ///< memory it needs on each of its GPUs, as far as is known
 };
 
 /// A study made ready: the speeds on each GPU model, the list of runs, the layouts to choose from.
@@ -111,7 +118,11 @@ class Study {
   /// Jobs that fit no GPU, by cluster, then job.
   std::vector<UnfittingJob> unfitting_jobs() const;
 
-  /// The jobs of a run, in order of submission.
+  /// Jobs for which StudySpec::layout has no place although their GPU has, by cluster, then job:
+  /// with such a layout they would wait for ever.
+  std::vector<UnfittingJob> jobs_without_place() const;
+
+  /// The jobs of a run, in order of submission, with their work on the GPUs of its cluster.
   Result<job::Workload> workload_of(const Trial& trial) const;
 
   /// What has to be run before layouts can be chosen; empty if no policy needs one.

@@ -60,6 +60,21 @@ std::vector<gpu::Layout> static_layouts(const predict::SpeedBook& book,
   return layouts;
 }
 
+std::vector<int> jobs_without_place(const predict::SpeedBook& book,
+                                    const job::Workload& workload,
+                                    const gpu::Layout& layout) {
+  predict::TablePredictor predictor(book, {});
+  std::vector<int> jobs;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    predictor.submitted(workload.jobs[i]);
+    const auto smallest = predictor.smallest(workload.jobs[i].id);
+    if (workload.jobs[i].gpus == 1 && smallest && !takes(book.geometry(), layout, *smallest)) {
+      jobs.push_back(static_cast<int>(i));
+    }
+  }
+  return jobs;
+}
+
 gpu::Layout artifact_layout(const gpu::Geometry& geometry) {
   const auto three = geometry.plain_profile(ComputeSlices(3));
   const auto two = geometry.plain_profile(ComputeSlices(2));

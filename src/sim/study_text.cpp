@@ -42,13 +42,39 @@ Result<SeedRange> parse_seed_range(std::string_view item) {
   return SeedRange{*first, *last};
 }
 
+/// "@2.2" off the end of a cluster; 1 without.
+Result<double> parse_speed(std::string_view item) {
+  const std::size_t at = item.find('@');
+  if (at == std::string_view::npos) {
+    return 1.0;
+  }
+  const auto speed = parse_number(trimmed(item.substr(at + 1)));
+  if (!speed || *speed < kStudySpeedMin || *speed > kStudySpeedMax) {
+    return invalid(
+        fmt::format("{} has no relative speed behind its @; expected a number from {} to "
+                    "{}, as in 8xH100-80GB-SXM@2.2",
+                    quoted_for_message(item),
+                    kStudySpeedMin,
+                    kStudySpeedMax));
+  }
+  return *speed;
+}
+
 Result<StudyCluster> parse_cluster(const gpu::Catalogue& catalogue, std::string_view item) {
-  const std::size_t digits = std::min(item.find_first_not_of("0123456789"), item.size());
-  const std::string_view rest = trimmed(item.substr(digits));
+  SEPTULE_TRY(const double speed, parse_speed(item));
+  const std::string_view text = trimmed(item.substr(0, item.find('@')));
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view rest = trimmed(text.substr(digits));
   const bool has_count =
       digits > 0 && rest.size() > 1 && (rest.front() == 'x' || rest.front() == '*');
+  if ((digits > 0 && !has_count) || text.find('+') != std::string_view::npos) {
+    return invalid(
+        fmt::format("{} is no cluster; expected COUNTxMODEL, several separated by commas; "
+                    "one cluster has one model",
+                    quoted_for_message(item)));
+  }
   const auto count =
-      has_count ? parse_integer(item.substr(0, digits)) : std::optional(std::int64_t{1});
+      has_count ? parse_integer(text.substr(0, digits)) : std::optional(std::int64_t{1});
   if (!count || *count < 1 || *count > kStudyGpusMax) {
     return invalid(
         fmt::format("{} has a count out of range; expected 1 to {} GPUs, as in "
@@ -57,8 +83,8 @@ Result<StudyCluster> parse_cluster(const gpu::Catalogue& catalogue, std::string_
                     kStudyGpusMax));
   }
   SEPTULE_TRY(const gpu::Geometry* geometry,
-              catalogue.find(has_count ? trimmed(rest.substr(1)) : item));
-  return StudyCluster{geometry, static_cast<int>(*count)};
+              catalogue.find(has_count ? trimmed(rest.substr(1)) : text));
+  return StudyCluster{geometry, static_cast<int>(*count), speed};
 }
 
 }  // namespace

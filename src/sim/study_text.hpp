@@ -21,7 +21,8 @@ inline constexpr int kStudyGapsMax = 64;
 
 /// "1-20", "1,4,9", "101-120,7": ascending ranges, each seed once, 0 to 10^9.
 Result<std::vector<std::uint64_t>> parse_seeds(std::string_view text);
-/// "8xA100-40GB", "8 x A100-40GB,40xH100-80GB": clusters that are compared.
+/// "8xA100-40GB", "8 x A100-40GB,40xH100-80GB-SXM@2.2": clusters that are compared, with the
+/// relative speed of their whole GPU.
 Result<std::vector<StudyCluster>> parse_clusters(const gpu::Catalogue& catalogue,
                                                  std::string_view text);
 /// "60", "5,10,20,60": seconds from 0.001 to 86400.

@@ -42,6 +42,21 @@ TEST(PolicyInterval, OneRun_HasNoBounds) {
   EXPECT_FALSE(interval->high.has_value());
 }
 
+TEST(PolicyInterval, FixedJobsEqualForAllSeeds_HaveNoBounds) {
+  // Equal runs of equal jobs are one observation; drawn jobs that agree, or runs that differ, are
+  // several.
+  PolicyReport policy = policy_with({7, 7, 7});
+  EXPECT_TRUE(policy_interval(policy, kJct)->low.has_value());
+  policy.has_fixed_jobs = true;
+  EXPECT_FALSE(policy_interval(policy, kJct)->low.has_value());
+  EXPECT_DOUBLE_EQ(policy_interval(policy, kJct)->mean, 7);
+  EXPECT_FALSE(paired_ratio(policy, policy, kJct)->low.has_value());
+  PolicyReport other = policy_with({7, 7, 8});
+  other.has_fixed_jobs = true;
+  EXPECT_TRUE(policy_interval(other, kJct)->low.has_value());
+  EXPECT_TRUE(paired_ratio(other, policy, kJct)->low.has_value());
+}
+
 TEST(PolicyInterval, RunWithoutFinishedJob_IsLeftOutOfTimesOnly) {
   // A mean JCT of 0 would pass for a very good one; the count of jobs is still one.
   const PolicyReport policy = policy_with({10, 0, 10});

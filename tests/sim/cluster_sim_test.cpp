@@ -171,7 +171,7 @@ TEST(ClusterSim, EveryModel_ServesTheMeasuredJobs) {
 TEST(ClusterSim, TimesBeyondTheHorizon_AreRefused) {
   // Aim: jobs that would go on for centuries end in a message, not in an overflow.
   job::Workload workload = *job::miso_workload("miso-100");
-  workload.jobs.resize(40);
+  workload.jobs.resize(90);
   for (job::JobSpec& spec : workload.jobs) {
     spec.work = Duration::nanoseconds(315360000LL * 1000000000);
   }

@@ -1,6 +1,7 @@
 #include "sim/study.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -162,6 +163,32 @@ TEST(Study, LayoutGiven_NeedsNoSearch) {
   EXPECT_EQ(artifact.layout_of(artifact.trials().front()).size(), 3U);
 }
 
+TEST(Study, RelativeSpeed_DividesTheWorkOfItsCluster) {
+  // Twice as fast: half the work of each job, at the same times; the other cluster is untouched.
+  StudySpec spec = small_spec();
+  spec.clusters.push_back({&model("A100-40GB"), 8, 2});
+  const Study study = made(spec);
+  const job::Workload two = study.workload_of(study.trials().back()).value();
+  const job::Workload same = study.workload_of(study.trials()[1]).value();  // seed 2 too
+  ASSERT_EQ(same.jobs.size(), two.jobs.size());
+  for (std::size_t i = 0; i < two.jobs.size(); ++i) {
+    EXPECT_NEAR(two.jobs[i].work.to_seconds(), same.jobs[i].work.to_seconds() / 2, 1e-6);
+    EXPECT_EQ(two.jobs[i].submit, same.jobs[i].submit);
+  }
+  const TrialResult slow = study.run_trial(study.trials().front()).value();
+  const TrialResult fast = study.run_trial(study.trials()[4]).value();
+  EXPECT_LT(fast.figures.mean_jct_s, slow.figures.mean_jct_s);
+}
+
+TEST(Study, RelativeSpeedOutOfRange_IsRefused) {
+  // A speed divides work: 0, negative or not a number has no meaning.
+  for (const double speed : {0.0, -1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
+    StudySpec spec = small_spec();
+    spec.clusters.front().speed = speed;
+    EXPECT_FALSE(Study::make(spec)) << speed;
+  }
+}
+
 TEST(Study, JobsThatFitNoGpu_AreFoundAndRejected) {
   // A gang larger than the cluster is named beforehand and counted as rejected.
   job::Workload workload = miso_100();
@@ -197,6 +224,24 @@ TEST(StudyLayouts, MisoMix_LeavesLayoutsWithThreeSlices) {
     multisets.insert(multiset);
   }
   EXPECT_EQ(multisets.size(), 14U);
+}
+
+TEST(StudyLayouts, LayoutWithoutPlace_NamesItsJobs) {
+  // Every candidate of the search has a place for all; small instances leave the large jobs out.
+  const gpu::Geometry& geometry = model("A100-40GB");
+  const auto book = predict::SpeedBook::make(geometry, miso_100().signatures).value();
+  for (const gpu::Layout& layout : static_layouts(book, miso_100())) {
+    EXPECT_TRUE(jobs_without_place(book, miso_100(), layout).empty());
+  }
+  const auto two = geometry.plain_profile(ComputeSlices(2));
+  ASSERT_TRUE(two.has_value());
+  StudySpec spec = small_spec();
+  spec.layout = gpu::Layout{{*two, MemorySlices(0)}};
+  EXPECT_TRUE(Study::make(spec)->jobs_without_place().empty());  // no policy has a layout
+  spec.policies = parse_policies("optsta").value();
+  const auto jobs = Study::make(spec)->jobs_without_place();
+  ASSERT_FALSE(jobs.empty());
+  EXPECT_GT(jobs.front().need, geometry.profile(*two).memory.value_or(Bytes(0)));
 }
 
 TEST(CommonSetup, Artifact_HasItsConstants) {

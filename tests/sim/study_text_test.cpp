@@ -64,6 +64,34 @@ TEST(StudyText, Clusters_CountAndModel) {
   EXPECT_EQ((*clusters)[2].gpu_count, 1);
 }
 
+TEST(StudyText, Clusters_RelativeSpeedsAreRead) {
+  // A factor behind @ belongs to its cluster and its name; 1 is not written.
+  const auto clusters = parse_clusters(catalogue(), "8xH100-80GB-SXM@2.2,2xA100-40GB @ 1");
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_EQ((*clusters)[0].speed, 2.2);
+  EXPECT_EQ((*clusters)[0].name(), "8xH100-80GB-SXM@2.2");
+  EXPECT_EQ((*clusters)[1].name(), "2xA100-40GB");
+  for (const char* text : {"A100-40GB@",
+                           "A100-40GB@0",
+                           "A100-40GB@-1",
+                           "A100-40GB@1001",
+                           "A100-40GB@nan",
+                           "A100-40GB@2@2",
+                           "@2"}) {
+    EXPECT_FALSE(parse_clusters(catalogue(), text)) << text;
+  }
+}
+
+TEST(StudyText, Clusters_OtherFormsAreExplained) {
+  // A count without x, or two models in one cluster, is no unknown model.
+  for (const char* text :
+       {"4A30-24GB", "4xA30-24GB+2xA100-40GB", "A30-24GB+A100-40GB", "4 A30-24GB"}) {
+    const auto clusters = parse_clusters(catalogue(), text);
+    ASSERT_FALSE(clusters) << text;
+    EXPECT_THAT(clusters.error().message, HasSubstr("one cluster has one model")) << text;
+  }
+}
+
 TEST(StudyText, Clusters_FaultsAreRefused) {
   // Unknown models come with near ones, counts with their range.
   EXPECT_THAT(parse_clusters(catalogue(), "8xA100-40G").error().message, HasSubstr("A100-40GB"));

@@ -30,6 +30,25 @@ int thread_count(const Invocation& invocation) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kThreadsMax);
 }
 
+/// "job-7" (needs 43.4 GiB, drawn).
+std::string unfitting_text(const sim::Study& study, const sim::UnfittingJob& unfitting) {
+  const job::Workload& workload = *study.spec().workload;
+  const job::JobSpec& job = workload.jobs[static_cast<std::size_t>(unfitting.job)];
+  const auto cluster = static_cast<std::size_t>(unfitting.cluster);
+  const std::string name = quoted_for_message(job.name);
+  if (job.gpus > study.spec().clusters[cluster].gpu_count) {
+    return fmt::format("{} (needs {} GPUs)", name, job.gpus);
+  }
+  const job::PerfSignature& signature =
+      workload.signatures[static_cast<std::size_t>(job.signature.value())];
+  return fmt::format("{} (needs {:.1f} GiB, {})",
+                     name,
+                     unfitting.need.to_gibibytes(),
+                     job.memory                        ? "stated"
+                     : signature.synthetic.has_value() ? "drawn"
+                                                       : "measured");
+}
+
 /// Jobs that fit no GPU are counted and named; with --strict they end the study.
 Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_strict) {
   const std::vector<sim::UnfittingJob> unfitting = study.unfitting_jobs();
@@ -40,8 +59,7 @@ Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_str
       if (job.cluster == static_cast<int>(cluster)) {
         ++count;
         if (names.size() < 3) {
-          const auto at = static_cast<std::size_t>(job.job);
-          names.push_back(quoted_for_message(jobs.workload.jobs[at].name));
+          names.push_back(unfitting_text(study, job));
         }
       }
     }
@@ -64,6 +82,24 @@ Status say_unfitting(const sim::Study& study, const StudyJobs& jobs, bool is_str
   return {};
 }
 
+/// --layout must have a place for every job that fits the GPU at all.
+Status check_layout(const sim::Study& study, const StudySettings& settings) {
+  const std::vector<sim::UnfittingJob> jobs = study.jobs_without_place();
+  if (jobs.empty()) {
+    return {};
+  }
+  const int cluster = jobs.front().cluster;
+  const auto count = std::ranges::count(jobs, cluster, &sim::UnfittingJob::cluster);
+  return Error{
+      ErrorCode::kInvalidInput,
+      fmt::format("--layout: {} has no place for {} {}, e.g. {}; expected an instance that "
+                  "holds each, or no layout for the best one",
+                  settings.text("layout"),
+                  count,
+                  count == 1 ? "job" : "jobs",
+                  unfitting_text(study, jobs.front()))};
+}
+
 Result<int> print_study(const FinishedStudy& finished,
                         const std::string& folder,
                         Context& context) {
@@ -78,12 +114,29 @@ Result<int> print_study(const FinishedStudy& finished,
   return 0;
 }
 
+/// Runs it; the exit code is not 0 if it was interrupted.
+Result<int> run_interruptibly(sim::Study& study, FinishedStudy& finished, StudyRun how) {
+  const Interruption interruption;
+  how.interruption = &interruption;
+  const Status done = run_study(study, finished, how);
+  const auto signal = interruption.signal();
+  if (!done && signal) {
+    say_error(done.error().message);
+    return exit_code_of_signal(*signal);
+  }
+  return done ? Result<int>(0) : Result<int>(done.error());
+}
+
 Result<int> run_simulate(const Invocation& invocation, Context& context) {
   const std::string folder = invocation.text("out");
   const auto opening =
       invocation.is_given("resume") ? StudyJournal::Opening::kResume : StudyJournal::Opening::kNew;
   if (folder.empty() && opening == StudyJournal::Opening::kResume) {
     return Error{ErrorCode::kUsage, "--resume: needs --out DIR, the folder of the study"};
+  }
+  if (!folder.empty() && invocation.is_given("explain")) {
+    return Error{ErrorCode::kUsage,
+                 "--explain: prints one story and writes no files; expected it without --out"};
   }
   SEPTULE_TRY(const StudySettings settings, StudySettings::make(invocation));
   SEPTULE_TRY(const StudyJobs jobs, load_study_jobs(settings));
@@ -92,7 +145,11 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   }
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
+  SEPTULE_TRY_STATUS(check_layout(study, settings));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));
+  if (const std::string note = models_note(study.spec()); !note.empty()) {
+    say_note(note);
+  }
   StudyRun how{.threads = thread_count(invocation)};
   FinishedStudy finished{&settings, &jobs, &study, {}, {}};
   if (invocation.is_given("explain")) {
@@ -107,7 +164,9 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
     how.journal = journal.get();
     how.pictures = Pictures::kRepresentatives;
   }
-  SEPTULE_TRY_STATUS(run_study(study, finished, how));
+  if (const auto stopped = run_interruptibly(study, finished, how); !stopped || *stopped != 0) {
+    return stopped;
+  }
   if (!folder.empty()) {
     SEPTULE_TRY_STATUS(write_study(folder, finished));
   }
@@ -133,8 +192,9 @@ std::vector<OptionRecord> simulate_options() {
                              "again."});
   options.push_back({.name = "explain",
                      .value = "JOB",
-                     .text = "Tell the story of one job, by name or number in order of submission, "
-                             "under the first policy and seed."});
+                     .text =
+                         "Tell the story of one job, by name, or as #N by its number in order of "
+                         "submission from 0, under the first policy and seed."});
   options.push_back({.name = "jobs",
                      .value = "N",
                      .text = "Runs at a time; results do not depend on it. Without it: one per "
@@ -166,7 +226,7 @@ Command simulate_command() {
                         {"septule simulate --gpus 40xA100-40GB --trace miso-1000 --policies "
                          "nopart,miso --seeds 1-3 -o json",
                          "the larger study, for a program"}},
-           .exit_codes = {0, 1, 2, 3, 4, 7}},
+           .exit_codes = {0, 1, 2, 3, 4, 7, 130, 143}},
       .run = run_simulate};
 }
 

@@ -1,0 +1,71 @@
+#include "septule/interruption.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include "septule/output.hpp"
+
+namespace septule::app {
+
+struct Interruption::State {
+  sigset_t watched{};
+  sigset_t before{};
+  std::atomic<int> first{0};
+  std::atomic<bool> is_over{false};
+  std::thread watcher;
+
+  /// Waits for signals a little at a time, so that it notices when it is over.
+  void watch() {
+    constexpr std::timespec kPause{.tv_sec = 0, .tv_nsec = 50000000};
+    while (!is_over) {
+      const int signal = sigtimedwait(&watched, nullptr, &kPause);
+      if (signal > 0 && first != 0) {
+        _exit(exit_code_of_signal(signal));
+      }
+      if (signal > 0) {
+        first = signal;
+        say_note("interrupted: the runs under way are finished first; once more to stop at once");
+      }
+    }
+  }
+};
+
+Interruption::Interruption() : state_(std::make_unique<State>()) {
+  sigemptyset(&state_->watched);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction now{};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+      sigaddset(&state_->watched, signal);
+    }
+  }
+  pthread_sigmask(SIG_BLOCK, &state_->watched, &state_->before);
+  try {
+    state_->watcher = std::thread([state = state_.get()] { state->watch(); });
+  } catch (const std::system_error&) {
+    pthread_sigmask(SIG_SETMASK, &state_->before, nullptr);  // signals end the program as ever
+  }
+}
+
+Interruption::~Interruption() {
+  state_->is_over = true;
+  if (state_->watcher.joinable()) {
+    state_->watcher.join();
+    pthread_sigmask(SIG_SETMASK, &state_->before, nullptr);
+  }
+}
+
+std::optional<int> Interruption::signal() const {
+  const int signal = state_->first;
+  return signal != 0 ? std::optional(signal) : std::nullopt;
+}
+
+int exit_code_of_signal(int signal) {
+  constexpr int kBySignal = 128;
+  return kBySignal + signal;
+}
+
+}  // namespace septule::app
