@@ -70,7 +70,7 @@ Status run_all(const std::string& what,
   const auto is_interrupted = [&] {
     return how.interruption != nullptr && how.interruption->signal().has_value();
   };
-  const Status done = run_parallel(count, how.threads, [&](std::size_t i) -> Status {
+  Status done = run_parallel(count, how.threads, [&](std::size_t i) -> Status {
     if (is_interrupted()) {
       return Error{ErrorCode::kFailed, "interrupted"};
     }
