@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.hpp"
 #include "base/text.hpp"
 #include "septule/files.hpp"
 
@@ -33,7 +34,26 @@ std::string fingerprint_text(std::uint64_t fingerprint) {
   return fmt::format("{:016x}", fingerprint);
 }
 
-std::string trial_line(std::size_t index, const sim::TrialResult& result) {
+/// A line of the journal vouches for itself: `sum` is the digest of the rest as it is written.
+std::string summed_line(Json line) {
+  Digest sum;
+  sum.add(line.dump());
+  line["sum"] = sum.text();
+  return line.dump();
+}
+
+bool has_right_sum(const Json& line) {
+  if (!line.is_object() || !line.contains("sum") || !line["sum"].is_string()) {
+    return false;
+  }
+  Json rest = line;
+  rest.erase("sum");
+  Digest sum;
+  sum.add(rest.dump());
+  return line["sum"].get<std::string>() == sum.text();
+}
+
+Json trial_line(std::size_t index, const sim::TrialResult& result) {
   Json figures = Json::array();
   for (const job::FigureColumn& column : job::figure_columns()) {
     figures.push_back(result.figures.*column.member);
@@ -46,8 +66,7 @@ std::string trial_line(std::size_t index, const sim::TrialResult& result) {
               {"digest", fingerprint_text(result.digest)},
               {"events", result.events},
               {"figures", std::move(figures)},
-              {"jct_ns", std::move(jct)}}
-      .dump();
+              {"jct_ns", std::move(jct)}};
 }
 
 std::optional<std::uint64_t> hex_value(const Json& node) {
@@ -158,6 +177,13 @@ Status StudyJournal::load(std::string_view text, std::uint64_t fingerprint) {
 
 Status StudyJournal::read_line(std::string_view text, int number) {
   const Json line = Json::parse(text, nullptr, false);
+  if (!has_right_sum(line)) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{}:{}: was changed since it was written (its sum is not that of the "
+                             "rest); remove the line to have the run made again",
+                             quoted_for_message(path_),
+                             number)};
+  }
   if (line.is_object() && line.contains("trial") && line["trial"].is_number_unsigned()) {
     if (auto result = trial_of(line)) {
       trials_[line["trial"].get<std::size_t>()] = *std::move(result);
@@ -185,11 +211,11 @@ Status StudyJournal::append(const std::string& line) {
 }
 
 Status StudyJournal::record_trial(std::size_t index, const sim::TrialResult& result) {
-  return append(trial_line(index, result));
+  return append(summed_line(trial_line(index, result)));
 }
 
 Status StudyJournal::record_layout(std::size_t index, double mean_jct_s) {
-  return append(Json{{"layout", index}, {"mean_jct_s", mean_jct_s}}.dump());
+  return append(summed_line(Json{{"layout", index}, {"mean_jct_s", mean_jct_s}}));
 }
 
 }  // namespace septule::app
