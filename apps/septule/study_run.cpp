@@ -22,6 +22,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kStudyFiles = {
     "trials.jsonl", "sweep.svg", "study.json", "runs.csv", "jobs.csv", "report.html"};
 
+constexpr std::string_view kInterrupted = "interrupted";
+
 Result<double> layout_result(const sim::Study& study, std::size_t i, StudyJournal* journal) {
   if (journal != nullptr && journal->layouts().contains(i)) {
     return journal->layouts().at(i);
@@ -72,14 +74,14 @@ Status run_all(const std::string& what,
   };
   Status done = run_parallel(count, how.threads, [&](std::size_t i) -> Status {
     if (is_interrupted()) {
-      return Error{ErrorCode::kFailed, "interrupted"};
+      return Error{ErrorCode::kFailed, std::string(kInterrupted)};
     }
     SEPTULE_TRY_STATUS(work(i));
     progress.advance();
     return {};
   });
-  if (done || !is_interrupted()) {
-    return done;
+  if (done || done.error().message != kInterrupted) {
+    return done;  // a fault found before the interruption is told
   }
   return Error{ErrorCode::kFailed,
                fmt::format("interrupted after {} of {} {}{}",
