@@ -317,7 +317,12 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
               import_text(settings, {text, jobs.source_name}, options.signatures));
   jobs.has_submit_times = import.trace.has_submit_times;
   jobs.findings = std::move(import.findings);
-  SEPTULE_TRY(interop::TraceWorkload made, interop::workload_from_trace(import.trace, options));
+  Result<interop::TraceWorkload> loaded = interop::workload_from_trace(import.trace, options);
+  if (!loaded) {
+    say_findings(jobs.source_name, jobs.findings);  // they say why there is nothing to simulate
+    return loaded.error();
+  }
+  interop::TraceWorkload made = std::move(loaded).value();
   jobs.jobs_in_trace = made.jobs_in_trace;
   for (interop::TraceFinding& finding : made.findings) {
     // What the import has said of the same rows is not said again.

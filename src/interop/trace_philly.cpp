@@ -150,7 +150,12 @@ class PhillyReader {
   void read_job(int line, const Json& json) {
     TraceRow row;
     row.job.line = line;
-    row.job.id = text_of(json, "jobid");
+    const auto id = json.find("jobid");
+    const bool is_number = id != json.end() && id->is_number_integer();
+    row.job.id = is_number ? id->dump() : text_of(json, "jobid");
+    if (row.job.id.empty()) {
+      row.job.id = fmt::format("row-{}", rows_);  // not by line: all may stand on one
+    }
     row.job.status = lower_case(text_of(json, "status"));
     row.job.vc = text_of(json, "vc");
     row.job.user = text_of(json, "user");

@@ -84,6 +84,15 @@ Status check_spec(const StudySpec& spec) {
   if (spec.gaps.empty() || has_doubles(spec.gaps) || spec.gaps.front() <= Duration()) {
     return invalid("gap: needs at least one gap above 0, and each once");
   }
+  const double runs = static_cast<double>(spec.clusters.size()) *
+                      static_cast<double>(spec.gaps.size()) *
+                      static_cast<double>(spec.policies.size()) *
+                      static_cast<double>(spec.seeds.size());
+  if (runs > kRunsMax) {
+    return invalid(fmt::format("clusters x gaps x policies x seeds: are {:.0f} runs; at most {}",
+                               runs,
+                               kRunsMax));
+  }
   if (needs_layout(spec) && spec.layout_seeds.empty()) {
     return invalid("layout-seeds: needs at least one seed");
   }

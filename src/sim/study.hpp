@@ -69,6 +69,9 @@ struct TrialResult {
   std::int64_t events = 0;
 };
 
+/// Runs of one study at most.
+inline constexpr int kRunsMax = 1000000;
+
 /// What is recorded of a run beside its result. A value.
 struct RunRecording {
   std::optional<job::JobId> story_of;  ///< in: whose story is wanted
