@@ -161,6 +161,19 @@ Status set_layout(const StudySettings& settings, sim::StudySpec& spec) {
   }
   gpu::Layout layout;
   for (const gpu::GpuInstance& instance : partition->instances) {
+    const gpu::GpuInstanceProfile& profile = geometry.profile(instance.placed.profile);
+    const bool is_whole =
+        instance.compute_instances.size() == 1 &&
+        gpu::is_full(geometry, instance.placed.profile, instance.compute_instances.front());
+    if (profile.variant != gpu::ProfileVariant::kPlain || !is_whole) {
+      return settings.located(
+          "layout",
+          Error{ErrorCode::kInvalidInput,
+                fmt::format("{} is no plain GPU instance with one compute instance, and nothing is "
+                            "known of speeds on others; expected profiles such as {}",
+                            gpu::instance_text(geometry, instance),
+                            geometry.profiles().front().name)});
+    }
     layout.push_back(instance.placed);
   }
   if (layout.empty()) {
