@@ -84,14 +84,12 @@ Status check_spec(const StudySpec& spec) {
   if (spec.gaps.empty() || has_doubles(spec.gaps) || spec.gaps.front() <= Duration()) {
     return invalid("gap: needs at least one gap above 0, and each once");
   }
-  const double runs = static_cast<double>(spec.clusters.size()) *
-                      static_cast<double>(spec.gaps.size()) *
-                      static_cast<double>(spec.policies.size()) *
-                      static_cast<double>(spec.seeds.size());
+  const double runs =
+      static_cast<double>(spec.clusters.size()) * static_cast<double>(spec.gaps.size()) *
+      static_cast<double>(spec.policies.size()) * static_cast<double>(spec.seeds.size());
   if (runs > kRunsMax) {
-    return invalid(fmt::format("clusters x gaps x policies x seeds: are {:.0f} runs; at most {}",
-                               runs,
-                               kRunsMax));
+    return invalid(fmt::format(
+        "clusters x gaps x policies x seeds: are {:.0f} runs; at most {}", runs, kRunsMax));
   }
   if (needs_layout(spec) && spec.layout_seeds.empty()) {
     return invalid("layout-seeds: needs at least one seed");
@@ -170,7 +168,10 @@ std::vector<gpu::Layout> Study::layouts_to_try(const predict::SpeedBook& book) c
     return {*spec_.layout};
   }
   const gpu::Layout fixed = artifact_layout(book.geometry());
-  if (spec_.common.policy_setup.setting == sched::Setting::kArtifact && !fixed.empty()) {
+  // The artifact's own layout has no place for jobs that need more than 3g; then the search
+  // chooses.
+  if (spec_.common.policy_setup.setting == sched::Setting::kArtifact && !fixed.empty() &&
+      jobs_without_place(book, *spec_.workload, fixed).empty()) {
     return {fixed};
   }
   return static_layouts(book, *spec_.workload);

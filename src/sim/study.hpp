@@ -101,7 +101,8 @@ struct UnfittingJob {
 /// How optsta's layout is chosen (miso.md section 7): every maximal multiset of plain profiles
 /// whose instances take every job of the workload that fits the model at all; the least mean over
 /// layout_seeds of the mean JCT of `optsta` (without promotion); ties by the order of layouts.
-/// optsta-on-trace: the same over the seeds of the study. In the artifact's setting it is 3g+2g+2g.
+/// optsta-on-trace: the same over the seeds of the study. In the artifact's setting it is 3g+2g+2g,
+/// if that has a place for every job.
 class Study {
  public:
   /// Fails with kInvalidInput, naming the field, if something is missing, empty, doubled or out of
