@@ -171,7 +171,7 @@ std::vector<gpu::Layout> Study::layouts_to_try(const predict::SpeedBook& book) c
   // The artifact's own layout has no place for jobs that need more than 3g; then the search
   // chooses.
   if (spec_.common.policy_setup.setting == sched::Setting::kArtifact && !fixed.empty() &&
-      jobs_without_place(book, *spec_.workload, fixed).empty()) {
+      sim::jobs_without_place(book, *spec_.workload, fixed).empty()) {
     return {fixed};
   }
   return static_layouts(book, *spec_.workload);
