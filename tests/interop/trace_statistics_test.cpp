@@ -15,7 +15,7 @@
 namespace septule::interop {
 namespace {
 
-TraceJob job(int submit_s, int duration_s, std::int64_t gpu_milli) {
+TraceJob job(std::int64_t submit_s, std::int64_t duration_s, std::int64_t gpu_milli) {
   TraceJob result;
   result.submit = SimTime() + Duration::milliseconds(submit_s * 1000);
   result.duration = Duration::milliseconds(duration_s * 1000);
