@@ -256,4 +256,29 @@ std::optional<Bytes> parse_memory(std::string_view text, double unit) {
   return Bytes(static_cast<std::uint64_t>(std::llround(bytes)));
 }
 
+Status visit_trace_lines(const InputText& input,
+                         const std::function<Result<TraceLine>(int, std::string_view)>& visit) {
+  SEPTULE_TRY(std::string_view text, checked_text(input, kTraceBytesMax));
+  int line = 0;
+  std::size_t rows = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    const std::string_view piece = trimmed(text.substr(0, end + 1));
+    text.remove_prefix(end + 1);
+    if (piece.empty()) {
+      continue;
+    }
+    SEPTULE_TRY(const TraceLine use, visit(line, piece));
+    rows += use == TraceLine::kRow ? 1 : 0;
+    if (rows > kTraceRowsMax) {
+      return input_error(input.source_name,
+                         line,
+                         "",
+                         fmt::format("more than {} rows; that is the limit", kTraceRowsMax));
+    }
+  }
+  return {};
+}
+
 }  // namespace septule::interop

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "interop/trace_formats.hpp"
 
@@ -21,6 +23,13 @@ Result<TraceImport> read_swf_trace(const InputText& input, std::int64_t processo
 Result<TraceImport> read_sacct_trace(const InputText& input);
 /// Whether a line is a heading that sacct -P prints.
 bool is_sacct_heading(std::string_view line);
+
+/// What a line of a trace was: rows count against kTraceRowsMax.
+enum class TraceLine { kRow, kOther };
+/// Calls `visit(line number, text)` for each line that is not blank, trimmed. Fails where `visit`
+/// fails, beyond kTraceRowsMax rows, and for a text that checked_text() refuses.
+Status visit_trace_lines(const InputText& input,
+                         const std::function<Result<TraceLine>(int, std::string_view)>& visit);
 
 /// What cells say, the same way in each format. Nothing = not readable.
 std::optional<GpuMilli> parse_gpus(std::string_view text);

@@ -76,25 +76,14 @@ class SwfReader {
         builder_(std::string(input.source_name)) {}
 
   Result<TraceImport> read() {
-    SEPTULE_TRY(std::string_view text, checked_text(input_, kTraceBytesMax));
-    int line = 0;
-    std::size_t rows = 0;
-    while (!text.empty()) {
-      ++line;
-      const std::size_t end = std::min(text.find('\n'), text.size() - 1);
-      const std::string_view piece = trimmed(text.substr(0, end + 1));
-      text.remove_prefix(end + 1);
-      if (piece.empty() || piece.starts_with(';')) {
-        continue;
+    const auto visit = [this](int line, std::string_view text) -> Result<TraceLine> {
+      if (text.starts_with(';')) {
+        return TraceLine::kOther;
       }
-      if (++rows > kTraceRowsMax) {
-        return input_error(input_.source_name,
-                           line,
-                           "",
-                           fmt::format("more than {} rows; that is the limit", kTraceRowsMax));
-      }
-      read_line(line, piece);
-    }
+      read_line(line, text);
+      return TraceLine::kRow;
+    };
+    SEPTULE_TRY_STATUS(visit_trace_lines(input_, visit));
     return builder_.finish();
   }
 

@@ -223,7 +223,7 @@ TEST(TraceStatistics, LargeConvertedTraces_HaveThePublishedQuantiles) {
   // Those that are kept compressed, with the squared variation of their gaps.
   SEPTULE_REQUIRE_SHARED(folder, "data/traces");
   if (!test::has_program("gzip")) {
-    GTEST_SKIP() << "gzip is not there";
+    GTEST_SKIP() << "needs gzip, to read the traces that are kept compressed";
   }
   const std::pair<Published, double> kTable[] = {{kPhilly, 229}, {kItp, 14}, {kOpenb, 443}};
   for (const auto& [published, variation] : kTable) {
@@ -241,7 +241,7 @@ TEST(TraceStatistics, OpenbFindings_AreThePublishedOnes) {
   // 897 pods never ran and 1,088 ask for no GPU, of 8,152.
   SEPTULE_REQUIRE_SHARED(path, "data/traces/alibaba_openb2023.csv.gz");
   if (!test::has_program("gzip")) {
-    GTEST_SKIP() << "gzip is not there";
+    GTEST_SKIP() << "needs gzip, to read the traces that are kept compressed";
   }
   const auto text = test::run_command(fmt::format("gzip -dc {}", path.string()));
   const auto import = import_trace({text.text, "openb"}, {});
