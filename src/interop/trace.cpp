@@ -141,7 +141,7 @@ std::string gib_text(const std::optional<Bytes>& memory) {
   if (!memory) {
     return "";
   }
-  return decimal_text(std::llround(memory->to_gibibytes() * 1e6), 6);
+  return decimal_text(std::llround(memory->to_gibibytes() * kMemoryStepsPerGibibyte), 6);
 }
 
 /// A cell, quoted where its content asks for it.

@@ -15,6 +15,8 @@ namespace septule::interop {
 /// Thousandths of a GPU, so that shares (460 = 0.46 of one GPU) add up exactly.
 using GpuMilli = StrongCount<struct GpuMilliTag, std::int64_t>;
 inline constexpr std::int64_t kGpuMilliWhole = 1000;
+/// Memory is written in steps of 1e-6 GiB; less than half a step counts as none.
+inline constexpr double kMemoryStepsPerGibibyte = 1e6;
 
 /// From `begins_at` of its work on, a job behaves like another signature. A plain value.
 struct TracePhase {

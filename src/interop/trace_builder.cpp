@@ -1,6 +1,7 @@
 #include "interop/trace_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ void TraceBuilder::judge_memory(TraceJob& job) {
       return;
     }
     const double gibibytes = memory->to_gibibytes();
-    if (memory->value() == 0) {
+    if (std::llround(gibibytes * kMemoryStepsPerGibibyte) == 0) {
       note(Kind::kZeroMemory, job.line, job_text(job, fmt::format("{} memory", of)));
       memory.reset();
     } else if (gibibytes > gibibytes_max) {

@@ -347,6 +347,24 @@ TEST(ImportTrace, EveryOddRow_IsCountedOnceAndLocated) {
                                  {Kind::kUnordered, 4}}));
 }
 
+TEST(ImportTrace, MemoryBelowTheWrittenStep_IsUnknownAndReadsBack) {
+  // 536 bytes and less would be written as 0 GiB, which no reader takes back.
+  const std::pair<const char*, std::optional<Bytes>> cases[] = {
+      {"0.0000004", std::nullopt}, {"0.0000005", Bytes(537)}, {"0.000001", Bytes(1074)}};
+  for (const auto& [gibibytes, memory] : cases) {
+    const auto import = read(fmt::format(
+        "job_id,submit_s,duration_s,gpus,gpu_mem_gib,host_mem_gib\n1,0,5,1,{0},{0}\n", gibibytes));
+    ASSERT_TRUE(import) << import.error().message;
+    EXPECT_EQ(import->trace.jobs.at(0).gpu_memory, memory) << gibibytes;
+    EXPECT_EQ(import->trace.jobs.at(0).host_memory, memory) << gibibytes;
+    const std::string text = trace_csv(import->trace);
+    const auto back = read(text);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(trace_csv(back->trace), text);
+    EXPECT_EQ(counts_of(*back).count(Kind::kZeroMemory), 0U) << gibibytes;
+  }
+}
+
 TEST(ImportTrace, Columns_MayBeMissingUnknownOrInAnotherOrder) {
   // Needed columns are asked for by name; others are taken as unknown, which is said once each.
   const auto import = read("GPUS,duration_s,submit_s,colour\n1,5,0,red\n");
