@@ -4,6 +4,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
+export FUZZ_SEED FUZZ_RUNS
 LINT_SCOPE ?= all
 BINARY := build/release/septule
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # run_fuzzers.sh DIRECTORY SECONDS: runs each *_fuzz program there for SECONDS, two at a time, from
 # the committed corpus fuzz/corpus/NAME (read only). New inputs, logs and the inputs of failures go
-# under build/fuzz/. FUZZ_JOBS changes how many run at a time. Fails if one finds anything.
+# under build/fuzz/. FUZZ_JOBS changes how many run at a time. FUZZ_SEED and FUZZ_RUNS fix the
+# sequence of inputs and their number (SECONDS stays the limit), so that two runs of one program see
+# the same. Fails if one finds anything.
 set -euo pipefail
 
 directory=$1
@@ -19,6 +21,12 @@ fuzz_one() {
   if [[ -r fuzz/dict/$name.dict ]]; then
     extra+=("-dict=fuzz/dict/$name.dict")
   fi
+  if [[ -n ${FUZZ_SEED:-} ]]; then
+    extra+=("-seed=$FUZZ_SEED")
+  fi
+  if [[ -n ${FUZZ_RUNS:-} ]]; then
+    extra+=("-runs=$FUZZ_RUNS")
+  fi
   local status=0
   "$program" "${extra[@]}" -max_total_time="$seconds" -max_len=16384 -timeout=10 \
     -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$out/$name/artefacts/" \
@@ -31,7 +39,7 @@ fuzz_one() {
   local runs coverage
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   coverage=$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -1)
-  echo "$name: $runs runs in ${seconds} s, $coverage edges reached, nothing found"
+  echo "$name: $runs runs, $coverage edges reached, nothing found"
 }
 export -f fuzz_one
 

@@ -147,6 +147,7 @@ void TraceBuilder::add(TraceRow row) {
     return;
   }
   ++rows_;
+  judge_texts(job);  // before any of them is shown in a message
   if (!has_id) {
     note(Kind::kNoId, job.line, job_text(job, ""));
   }
@@ -175,7 +176,6 @@ void TraceBuilder::add(TraceRow row) {
     job.queue.reset();
   }
   judge_memory(job);
-  judge_texts(job);
   if (submit_max_ && submit < *submit_max_) {
     note(Kind::kUnordered, job.line, job_text(job, ""));
   }

@@ -416,6 +416,17 @@ TEST(ImportTrace, Details_ThatCannotBeRead_AreTakenAsUnknown) {
   EXPECT_EQ(counts_of(*import).at(Kind::kUnreadableDetail), 4);
 }
 
+TEST(ImportTrace, DetailWithControlCharacters_ReachesNoMessage) {
+  // The status of a job without duration is shown; one with a line break must not break the line.
+  const auto import = read("job_id,submit_s,duration_s,gpus,status\na,0,,1,\"run\rning\"\n");
+  ASSERT_TRUE(import) << import.error().message;
+  EXPECT_EQ(counts_of(*import).at(Kind::kNoDuration), 1);
+  EXPECT_EQ(counts_of(*import).at(Kind::kUnreadableDetail), 1);
+  for (const TraceFinding& finding : import->findings) {
+    EXPECT_EQ(trace_finding_message("t", finding).find('\r'), std::string::npos);
+  }
+}
+
 TEST(ImportTrace, ManyRows_AreReadBeyondTheLimitsOfOtherTables) {
   // 50,000 rows and more than a megabyte: traces have limits of their own.
   std::string text = "job_id,submit_s,duration_s,gpus,user\n";
