@@ -73,7 +73,7 @@ build-packages:
 	@sh tools/install_packages.sh build
 
 test-packages:
-	@sh tools/install_packages.sh build test
+	@sh tools/install_packages.sh build test train
 
 lint-packages:
 	@sh tools/install_packages.sh build test lint

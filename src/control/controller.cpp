@@ -195,9 +195,7 @@ void Controller::take(const AgentReport& report) {
       break;
     case AgentReport::Kind::kCharacterised:
       if (reconciler_.characterised(report.gpu, report.epoch)) {
-        for (const predict::MpsSample& sample : report.samples) {
-          parts_.predictor.characterised(sample);
-        }
+        parts_.predictor.characterised(report.samples);
         add(sched::GpuCharacterised{report.gpu});
       }
       break;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "base/inline_vector.hpp"
 #include "base/units.hpp"
@@ -24,6 +25,15 @@ struct MpsSample {
   job::SignatureIndex signature;
 };
 
+/// How fast a job was seen to run alone on an instance since it was started there.
+struct SliceObservation {
+  job::JobId job;
+  ProfileIndex profile;  ///< the whole profile also for a whole GPU with MIG off
+  Duration step;         ///< mean step time, > 0
+  /// By which signature the job's present behaviour is known.
+  job::SignatureIndex signature;
+};
+
 /// A policy's belief about speeds; never the truth of the simulator (the oracle's is a table that
 /// happens to equal it, handed over openly). One thread; owned by whoever runs the controller.
 class Predictor {
@@ -43,7 +53,14 @@ class Predictor {
   virtual std::optional<ProfileIndex> smallest(job::JobId job) const = 0;
   /// What the job needs on a shared GPU.
   virtual Bytes need(job::JobId job) const = 0;
-  virtual void characterised(const MpsSample& sample) = 0;
+  /// A characterisation run is over: what it saw of every job that shared the GPU, together.
+  virtual void characterised(std::span<const MpsSample> run) = 0;
+  void characterised_alone(const MpsSample& sample) { characterised({&sample, 1}); }
+  /// A job has been observed alone on an instance; predictors that learn on line correct what they
+  /// believe.
+  virtual void observed(const SliceObservation& /*observation*/) {}
+  /// Whether observed() does anything: nobody collects observations otherwise.
+  virtual bool wants_observations() const { return false; }
   /// The job has changed its speed: what was believed of it is void.
   virtual void forget(job::JobId job) = 0;
 };

@@ -108,7 +108,13 @@ Bytes TablePredictor::need(job::JobId job) const {
   return known(job).need;
 }
 
-void TablePredictor::characterised(const MpsSample& sample) {
+void TablePredictor::characterised(std::span<const MpsSample> run) {
+  for (const MpsSample& sample : run) {
+    learn(sample);
+  }
+}
+
+void TablePredictor::learn(const MpsSample& sample) {
   Known& of = known(sample.job);
   of.signature = sample.signature;
   of.is_forgotten = false;

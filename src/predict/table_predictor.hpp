@@ -45,10 +45,11 @@ class TablePredictor final : public Predictor {
   const SpeedRow* speeds(job::JobId job) const override;
   std::optional<ProfileIndex> smallest(job::JobId job) const override;
   Bytes need(job::JobId job) const override;
-  void characterised(const MpsSample& sample) override;
+  void characterised(std::span<const MpsSample> run) override;
   void forget(job::JobId job) override;
 
  private:
+  void learn(const MpsSample& sample);
   /// Speeds of a signature for jobs that are excluded from the first `level` plain profiles in the
   /// order of memory.
   struct Variant {

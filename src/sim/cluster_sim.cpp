@@ -157,7 +157,7 @@ void ClusterSim::on_event(SimTime time, const sched::Event& event) {
   const auto* changed = std::get_if<sched::JobSpeedChanged>(&event);
   if (changed != nullptr && setup_.policy->knowledge == predict::Knowledge::kEverything) {
     // An oracle knows the new behaviour as it knew the old one.
-    predictor_.characterised({changed->job, {}, jobs_.current_signature(changed->job)});
+    predictor_.characterised_alone({changed->job, {}, jobs_.current_signature(changed->job)});
   }
   if (observers_.control != nullptr) {
     observers_.control->on_event(time, event);

@@ -52,8 +52,10 @@ class StatedPredictor final : public predict::Predictor {
     return too_large == job.value() ? std::nullopt : a100().find_profile("1g.5gb");
   }
   Bytes need(JobId /*job*/) const override { return Bytes::mebibytes(1000); }
-  void characterised(const predict::MpsSample& sample) override {
-    characterised_jobs.push_back(sample.job.value());
+  void characterised(std::span<const predict::MpsSample> run) override {
+    for (const predict::MpsSample& sample : run) {
+      characterised_jobs.push_back(sample.job.value());
+    }
   }
   void forget(JobId /*job*/) override {}
   std::vector<int> submitted_jobs;

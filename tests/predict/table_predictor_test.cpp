@@ -60,13 +60,13 @@ TEST(TablePredictor, PerJob_LifeCycle_KnowsAfterEachRun) {
   predictor.submitted(spec(1, 0));
   predictor.submitted(spec(0, 0));
   EXPECT_EQ(predictor.speeds(JobId(0)), nullptr);
-  predictor.characterised(sample(0, 0));
+  predictor.characterised_alone(sample(0, 0));
   ASSERT_NE(predictor.speeds(JobId(0)), nullptr);
   EXPECT_EQ(predictor.speeds(JobId(0))->speed, book().row(SignatureIndex(0)).speed);
   EXPECT_EQ(predictor.speeds(JobId(1)), nullptr);
   predictor.forget(JobId(0));
   EXPECT_EQ(predictor.speeds(JobId(0)), nullptr);
-  predictor.characterised(sample(0, 2));
+  predictor.characterised_alone(sample(0, 2));
   EXPECT_EQ(predictor.speeds(JobId(0))->speed, book().row(SignatureIndex(2)).speed);
 }
 
@@ -77,7 +77,7 @@ TEST(TablePredictor, PerSignature_LifeCycle_Remembers) {
   predictor.submitted(spec(1, 0));
   predictor.submitted(spec(2, 1));
   EXPECT_EQ(predictor.speeds(JobId(1)), nullptr);
-  predictor.characterised(sample(0, 0));
+  predictor.characterised_alone(sample(0, 0));
   ASSERT_NE(predictor.speeds(JobId(1)), nullptr);
   EXPECT_EQ(predictor.speeds(JobId(1)), predictor.speeds(JobId(0)));
   EXPECT_EQ(predictor.speeds(JobId(2)), nullptr);
@@ -91,15 +91,15 @@ TEST(TablePredictor, PerSignature_ChangedJob_IsUnknownUntilItsRun) {
   for (int i = 0; i < 4; ++i) {
     predictor.submitted(spec(i, i == 3 ? 2 : 0));
   }
-  predictor.characterised(sample(0, 0));
-  predictor.characterised(sample(3, 2));
+  predictor.characterised_alone(sample(0, 0));
+  predictor.characterised_alone(sample(3, 2));
   predictor.forget(JobId(0));
   EXPECT_EQ(predictor.speeds(JobId(0)), nullptr);
   EXPECT_NE(predictor.speeds(JobId(1)), nullptr);
   // Another job's run says nothing of this one.
-  predictor.characterised(sample(1, 0));
+  predictor.characterised_alone(sample(1, 0));
   EXPECT_EQ(predictor.speeds(JobId(0)), nullptr);
-  predictor.characterised(sample(0, 2));
+  predictor.characterised_alone(sample(0, 2));
   EXPECT_EQ(predictor.speeds(JobId(0)), predictor.speeds(JobId(3)));
   EXPECT_NE(predictor.speeds(JobId(0)), predictor.speeds(JobId(1)));
 }
@@ -113,7 +113,7 @@ TEST(TablePredictor, Everything_AtOnce_IsTheBook) {
   EXPECT_EQ(predictor.need(JobId(0)), Bytes::mebibytes(9856));
   predictor.forget(JobId(0));
   EXPECT_EQ(predictor.speeds(JobId(0)), nullptr);
-  predictor.characterised(sample(0, 2));
+  predictor.characterised_alone(sample(0, 2));
   EXPECT_EQ(predictor.speeds(JobId(0)), &book().row(SignatureIndex(2)));
 }
 
@@ -128,7 +128,7 @@ TEST(TablePredictor, StatedMemory_AllKnowledge_CutsProfilesOff) {
     predictor.submitted(stated(3, 0, 40193));
     predictor.submitted(stated(4, 1, 10));
     for (int i = 0; i < 5; ++i) {
-      predictor.characterised(sample(i, i == 4 ? 1 : 0));
+      predictor.characterised_alone(sample(i, i == 4 ? 1 : 0));
     }
     EXPECT_EQ(predictor.smallest(JobId(0)), profile(a100(), "1g.5gb"));
     EXPECT_EQ(predictor.smallest(JobId(1)), profile(a100(), "2g.10gb"));
@@ -177,7 +177,7 @@ TEST(TablePredictor, Phases_ThatNeedLess_KeepWhatTheFirstNeeds) {
   JobSpec shrinking = spec(0, 1);
   shrinking.phases = {{.begins_at = 0.5, .signature = SignatureIndex(0)}};
   predictor.submitted(shrinking);
-  predictor.characterised({.job = JobId(0), .levels = {}, .signature = SignatureIndex(0)});
+  predictor.characterised_alone({.job = JobId(0), .levels = {}, .signature = SignatureIndex(0)});
   EXPECT_EQ(predictor.need(JobId(0)), Bytes::mebibytes(9856));
   EXPECT_EQ(on(predictor.speeds(JobId(0)), "1g.5gb"), 0);
   EXPECT_GT(on(predictor.speeds(JobId(0)), "2g.10gb"), 0);
@@ -224,7 +224,7 @@ std::vector<SpeedRow> noisy_rows(int count, TableError error, std::uint64_t seed
   std::vector<SpeedRow> rows;
   for (int i = 0; i < count; ++i) {
     predictor.submitted(spec(i, 0));
-    predictor.characterised(sample(i, 0));
+    predictor.characterised_alone(sample(i, 0));
     rows.push_back(*predictor.speeds(JobId(i)));
   }
   return rows;
@@ -262,7 +262,7 @@ TEST(TablePredictor, Error_OverManyJobs_HasItsMeanAndSigns) {
   constexpr int kJobs = 20000;
   for (int i = 0; i < kJobs; ++i) {
     predictor.submitted(spec(i, 0));
-    predictor.characterised(sample(i, 0));
+    predictor.characterised_alone(sample(i, 0));
     const double difference = std::log(on(predictor.speeds(JobId(i)), "3g.20gb"));
     squares += difference * difference;
     absolute += std::abs(difference);
@@ -285,11 +285,11 @@ TEST(TablePredictor, Error_SameSeed_IsRepeatedWhateverElseHappens) {
   EXPECT_NE(all[9].speed, all[8].speed);
   TablePredictor alone(book(), {.knowledge = Knowledge::kPerJob, .error = error, .seed = 3});
   alone.submitted(spec(9, 0));
-  alone.characterised(sample(9, 0));
+  alone.characterised_alone(sample(9, 0));
   EXPECT_EQ(alone.speeds(JobId(9))->speed, all[9].speed);
   // Once more is the same, for it is drawn once.
   alone.forget(JobId(9));
-  alone.characterised(sample(9, 0));
+  alone.characterised_alone(sample(9, 0));
   EXPECT_EQ(alone.speeds(JobId(9))->speed, all[9].speed);
 }
 
@@ -302,7 +302,7 @@ TEST(TablePredictor, Error_PerSignature_IsSharedByItsJobs) {
   predictor.submitted(spec(1, 0));
   predictor.submitted(stated(2, 0, 6000));
   predictor.submitted(stated(3, 0, 7000));
-  predictor.characterised(sample(1, 0));
+  predictor.characterised_alone(sample(1, 0));
   EXPECT_EQ(predictor.speeds(JobId(0)), predictor.speeds(JobId(1)));
   EXPECT_EQ(predictor.speeds(JobId(2)), predictor.speeds(JobId(3)));
   EXPECT_NE(predictor.speeds(JobId(0)), predictor.speeds(JobId(2)));
@@ -327,12 +327,12 @@ TEST(TablePredictor, Pointers_OfManyJobs_KeepTheirRows) {
   TablePredictor predictor(
       book(), {.knowledge = Knowledge::kPerJob, .error = {.mean = 0.016, .sd = 0.003}});
   predictor.submitted(spec(0, 0));
-  predictor.characterised(sample(0, 0));
+  predictor.characterised_alone(sample(0, 0));
   const SpeedRow* const row = predictor.speeds(JobId(0));
   const SpeedRow copy = *row;
   for (int i = 1; i < 1000; ++i) {
     predictor.submitted(stated(i, 0, 6000));
-    predictor.characterised(sample(i, 0));
+    predictor.characterised_alone(sample(i, 0));
   }
   EXPECT_EQ(predictor.speeds(JobId(0)), row);
   EXPECT_EQ(row->speed, copy.speed);

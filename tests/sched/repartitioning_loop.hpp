@@ -44,8 +44,10 @@ class WrittenPredictor final : public predict::Predictor {
   Bytes need(job::JobId job) const override {
     return geometry_->profile(jobs_.at(job).smallest).memory.value_or(Bytes());
   }
-  void characterised(const predict::MpsSample& sample) override {
-    jobs_.at(sample.job).is_known = true;
+  void characterised(std::span<const predict::MpsSample> run) override {
+    for (const predict::MpsSample& sample : run) {
+      jobs_.at(sample.job).is_known = true;
+    }
   }
   void forget(job::JobId job) override {
     ++forget_count_;
@@ -132,7 +134,7 @@ class PhaseLoop {
       case sched::GpuPhase::kCharacterising:
         for (const sched::Slot& slot : goal(gpu).slots) {
           if (!is_run_blind_) {
-            predictor_.characterised({.job = slot.job});
+            predictor_.characterised_alone({.job = slot.job});
           }
         }
         happened(sched::GpuCharacterised{gpu});

@@ -37,7 +37,7 @@ class StatedPredictor final : public predict::Predictor {
   const predict::SpeedRow* speeds(job::JobId /*job*/) const override { return nullptr; }
   std::optional<ProfileIndex> smallest(job::JobId job) const override { return of(job).smallest; }
   Bytes need(job::JobId job) const override { return of(job).need; }
-  void characterised(const predict::MpsSample& /*sample*/) override {}
+  void characterised(std::span<const predict::MpsSample> /*run*/) override {}
   void forget(job::JobId /*job*/) override {}
 
  private:
