@@ -1,0 +1,103 @@
+#include "septule/predict_run.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "learn/slice_models.hpp"
+#include "optimize/assign_slices.hpp"
+#include "plan/plan_checker.hpp"
+#include "predict/regressed_prediction.hpp"
+#include "septule/files.hpp"
+#include "septule/inputs.hpp"
+
+namespace septule::app {
+
+Result<predict::SlicePredictions> LoadedModel::predict(const predict::MpsMatrix& matrix) const {
+  SEPTULE_TRY(predict::SlicePredictions predictions, model->predict(matrix));
+  if (is_regressed) {
+    for (std::optional<predict::SlicePrediction>& prediction : predictions) {
+      if (prediction.has_value()) {
+        prediction = predict::regressed(*prediction, predict::kMisoRegression);
+      }
+    }
+  }
+  return predictions;
+}
+
+std::vector<OptionRecord> predict_model_options() {
+  return {{.name = "model",
+           .short_name = 'm',
+           .value = "NAME",
+           .text = "Which built-in network predicts: ours (all five slices, any percentages), unet "
+                   "(the MISO paper's: 100, 50 and 14 %).",
+           .default_text = "ours",
+           .choices = {"ours", "unet"}},
+          {.name = "weights",
+           .short_name = 'w',
+           .value = "FILE",
+           .text = "Weights of your own, written by septule train predictor, instead of built-in "
+                   "ones.",
+           .completion = CompletionKind::kFile},
+          {.name = "regression",
+           .text = "Take 2g and 1g from 4g and 3g by the paper's linear regression, not from the "
+                   "network."}};
+}
+
+Result<LoadedModel> load_model(const Invocation& invocation) {
+  LoadedModel loaded;
+  loaded.is_regressed = invocation.is_given("regression");
+  learn::NetworkWeights weights;
+  if (invocation.is_given("weights")) {
+    const std::string path = invocation.text("weights");
+    SEPTULE_TRY(const std::string bytes, read_input(path, learn::kWeightsBytesMax));
+    SEPTULE_TRY(weights, learn::parse_weights(bytes, source_name_of(path)));
+    loaded.source = source_name_of(path);
+  } else {
+    SEPTULE_TRY(weights, learn::builtin_weights(invocation.text("model")));
+    loaded.source = "built in";
+  }
+  SEPTULE_TRY(loaded.model, learn::make_slice_model(weights));
+  if (invocation.is_given("weights") && invocation.is_given("model") &&
+      loaded.model->name() != invocation.text("model")) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("--model {}: the file of --weights holds {}; leave --model out",
+                             invocation.text("model"),
+                             loaded.model->name())};
+  }
+  loaded.recipe = std::move(weights.recipe);
+  return loaded;
+}
+
+Result<PredictedRun> predict_run(const interop::MpsRun& run,
+                                 const LoadedModel& model,
+                                 const gpu::Geometry& geometry,
+                                 const optimize::SliceProfiles& profiles) {
+  const auto predictions = model.predict(run.matrix);
+  if (!predictions) {
+    return Error{predictions.error().code,
+                 fmt::format("{}{}",
+                             run.name.empty() ? "" : quoted_for_message(run.name) + ": ",
+                             predictions.error().message)};
+  }
+  PredictedRun result{.name = run.name, .matrix = run.matrix};
+  for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+    const interop::MeasuredJob& job = run.jobs[i];
+    result.jobs.push_back({.name = job.name,
+                           .memory = job.memory,
+                           .smallest = job.smallest,
+                           .prediction = checked_value(
+                               (*predictions)[i], "a model predicts every job that is there")});
+    result.fits.push_back(optimize::slice_fits(geometry, profiles, result.jobs.back()));
+    result.speeds.push_back(optimize::expected_speeds(geometry, profiles, result.jobs.back()));
+  }
+  SEPTULE_TRY(result.plan, optimize::assign_slices(geometry, result.speeds, {}));
+  const auto violations = plan::check_plan(result.plan, result.speeds, {});
+  SEPTULE_CHECK(!result.plan.is_feasible || violations.empty(),
+                "the plan passes the independent checker");
+  result.drawn.coverage = kIntervalCoverage;
+  SEPTULE_TRY(result.confidence,
+              optimize::layout_confidence(geometry, profiles, result.jobs, result.drawn));
+  return result;
+}
+
+}  // namespace septule::app
