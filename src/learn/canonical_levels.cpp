@@ -8,6 +8,12 @@ namespace {
 
 using Level = predict::MpsMatrix::Level;
 
+/// Whether one of the two is near enough for a time between them to be more than a guess.
+bool is_within_reach(const Level& below, const Level& above, int percentage) {
+  return percentage < kInterpolationReach * below.atp.value() ||
+         above.atp.value() < kInterpolationReach * percentage;
+}
+
 double interpolated(const Level& below, const Level& above, std::size_t column, int percentage) {
   const double log_below = portable_log(below.atp.value());
   const double log_above = portable_log(above.atp.value());
@@ -38,7 +44,8 @@ CanonicalTimes canonical_times(const predict::MpsMatrix& matrix, std::size_t col
     }
     if (below != nullptr && below == above) {
       times[index] = below->step[column];
-    } else if (below != nullptr && above != nullptr) {
+    } else if (below != nullptr && above != nullptr &&
+               is_within_reach(*below, *above, percentage)) {
       times[index] = interpolated(*below, *above, column, percentage);
     }
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "learn/slice_net.hpp"
 #include "learn/unet.hpp"
 
 namespace septule {
@@ -35,6 +36,9 @@ Result<std::unique_ptr<predict::SliceModel>> as_slice_model(Result<std::unique_p
 }  // namespace
 
 Result<std::unique_ptr<predict::SliceModel>> make_slice_model(const NetworkWeights& weights) {
+  if (weights.kind == "slice-net") {
+    return as_slice_model(SliceNet::make(weights));
+  }
   if (weights.kind == "unet") {
     return as_slice_model(Unet::make(weights));
   }

@@ -36,12 +36,14 @@ TEST(CanonicalLevels_Measured, AreTakenAsTheyAre) {
 }
 
 TEST(CanonicalLevels_BeyondTheRange, AreNotKnown) {
-  // Nothing is extrapolated, and one level says nothing of others.
+  // Nothing is extrapolated or read off neighbours that are far; one level says nothing of others.
   EXPECT_EQ(times_of({{100, 2}}), (CanonicalTimes{2, std::nullopt, std::nullopt}));
   EXPECT_EQ(times_of({{14, 2}}), (CanonicalTimes{std::nullopt, std::nullopt, 2}));
   EXPECT_EQ(times_of({{30, 2}}), CanonicalTimes{});
   EXPECT_EQ(times_of({{99, 2}, {51, 2}}), CanonicalTimes{});
   EXPECT_EQ(times_of({{49, 2}, {15, 2}}), CanonicalTimes{});
+  EXPECT_EQ(times_of({{100, 1}, {14, 2}}), (CanonicalTimes{1, std::nullopt, 2}));
+  EXPECT_EQ(times_of({{100, 1}, {25, 2}}), (CanonicalTimes{1, std::nullopt, std::nullopt}));
 }
 
 TEST(CanonicalLevels_Between, LieOnAStraightLineOfLogarithms) {
@@ -52,7 +54,8 @@ TEST(CanonicalLevels_Between, LieOnAStraightLineOfLogarithms) {
       const CanonicalTimes times = times_of({{high, line(high)}, {low, line(low)}});
       for (std::size_t index = 0; index < kCanonicalLevels; ++index) {
         const int percentage = kCanonicalPercentages[index];
-        ASSERT_EQ(times[index].has_value(), low <= percentage && percentage <= high);
+        const bool is_near = percentage < 2 * low || high < 2 * percentage;
+        ASSERT_EQ(times[index].has_value(), low <= percentage && percentage <= high && is_near);
         if (times[index].has_value()) {
           EXPECT_NEAR(*times[index], line(percentage), 1e-12);
         }
@@ -72,6 +75,8 @@ TEST(CanonicalLevels_NearestNeighbours, AreUsed) {
   matrix.levels[0].step[0] = 4;
   matrix.levels[1].step[1] = 7;
   matrix.levels[2].step[0] = 4;
+  EXPECT_FALSE(canonical_times(matrix, 0)[1].has_value());
+  matrix.levels[2].atp = ActiveThreadPercentage(26);
   EXPECT_NEAR(canonical_times(matrix, 0)[1].value_or(0), 4, 1e-12);
   EXPECT_EQ(canonical_times(matrix, 1), (CanonicalTimes{std::nullopt, 7, std::nullopt}));
   EXPECT_EQ(canonical_times(matrix, 2), CanonicalTimes{});
