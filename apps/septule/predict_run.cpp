@@ -55,6 +55,7 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
   } else {
     SEPTULE_TRY(weights, learn::builtin_weights(invocation.text("model")));
     loaded.source = "built in";
+    loaded.trained_on = kTrainedGpu;
   }
   SEPTULE_TRY(loaded.model, learn::make_slice_model(weights));
   if (invocation.is_given("weights") && invocation.is_given("model") &&

@@ -28,6 +28,9 @@ struct LoadedModel {
   std::unique_ptr<predict::SliceModel> model;
   std::string source;  ///< "built in" or the path of --weights
   learn::TrainingRecipe recipe;
+  /// The GPU model on which the training data were measured; nothing for weights of one's own,
+  /// which do not say it.
+  std::optional<std::string_view> trained_on;
   bool is_regressed = false;  ///< 2g and 1g by regression (--regression)
 
   /// What the model believes; 2g and 1g replaced with --regression.

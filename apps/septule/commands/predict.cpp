@@ -33,7 +33,9 @@ Result<int> run_predict_stream(const Invocation& invocation, Context& context) {
 
 /// What a reader of the speeds must know and the input did not say.
 void say_doubts(const PredictView& view) {
-  if (view.geometry.key() != kTrainedGpu) {
+  if (!view.model.trained_on) {
+    say_detail("weights do not say on which GPU model their training data were measured");
+  } else if (view.geometry.key() != *view.model.trained_on) {
     say_note(
         fmt::format("the network was trained with measurements of {}: how well its speeds hold "
                     "on {} is not known",
