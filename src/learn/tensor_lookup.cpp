@@ -30,23 +30,37 @@ Result<const Tensor*> tensor_of_shape(const NetworkWeights& weights,
   return tensor;
 }
 
-Result<int> whole_setting(const NetworkWeights& weights,
-                          std::string_view name,
-                          const SettingRange& range) {
+Result<double> real_setting(const NetworkWeights& weights,
+                            std::string_view name,
+                            const RealRange& range) {
   const auto found = weights.settings.find(std::string(name));
   if (found == weights.settings.end()) {
     return Error{
         ErrorCode::kInvalidInput,
         fmt::format("the weights of kind \"{}\" lack the setting \"{}\"", weights.kind, name)};
   }
-  const double value = found->second;
-  if (!(value >= range.min && value <= range.max) || value != std::floor(value)) {
+  if (!(found->second >= range.min && found->second <= range.max)) {
     return Error{ErrorCode::kInvalidInput,
-                 fmt::format("the setting \"{}\" is {}; valid are whole numbers from {} to {}",
+                 fmt::format("the setting \"{}\" is {}; valid are numbers from {} to {}",
                              name,
-                             value,
+                             found->second,
                              range.min,
                              range.max)};
+  }
+  return found->second;
+}
+
+Result<int> whole_setting(const NetworkWeights& weights,
+                          std::string_view name,
+                          const SettingRange& range) {
+  SEPTULE_TRY(
+      const double value,
+      real_setting(weights,
+                   name,
+                   {.min = static_cast<double>(range.min), .max = static_cast<double>(range.max)}));
+  if (value != std::floor(value)) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("the setting \"{}\" is {}; valid are whole numbers", name, value)};
   }
   return static_cast<int>(value);
 }

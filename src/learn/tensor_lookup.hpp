@@ -22,5 +22,13 @@ struct SettingRange {
 Result<int> whole_setting(const NetworkWeights& weights,
                           std::string_view name,
                           const SettingRange& range);
+/// A setting from `min` to `max`. kInvalidInput if it is missing or another.
+struct RealRange {
+  double min = 0;
+  double max = 1;
+};
+Result<double> real_setting(const NetworkWeights& weights,
+                            std::string_view name,
+                            const RealRange& range);
 
 }  // namespace septule::learn
