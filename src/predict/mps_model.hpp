@@ -4,12 +4,10 @@
 
 #include "base/units.hpp"
 #include "job/perf_signature.hpp"
+#include "predict/interference_model.hpp"
 #include "predict/speed_book.hpp"
 
 namespace septule::predict {
-
-/// Clients of one MPS daemon at most (48 a device up to CUDA 13.0).
-inline constexpr std::size_t kMpsClientsMax = 48;
 
 /// A client of an MPS daemon.
 struct MpsClient {
@@ -22,12 +20,11 @@ struct MpsClient {
 /// on
 ///   that share of compute, n = clients, share = the instance's share of the compute slices. The
 ///   constant is an assumption and an option.
-/// - Where every client has a kernel count (performance-model.md 4.2): total = mean of demand and
-///   halves, split by kernel length to the power 0.75; explicit percentages replace the split by
-///   the caps.
+/// - Where every client has a kernel count: InterferenceModel on Amdahl's law (serial part, the rest
+///   busy; kernel length = busy time / kernels); explicit percentages replace the turns by the caps.
 struct MpsModel {
   double interference = 0.15;
-  double kernel_exponent = 0.75;
+  double kernel_exponent = kKernelExponent;
 
   /// Speeds relative to the whole GPU, one per client. `profile` = the instance they share (the
   /// whole GPU if it is the whole profile). Not empty, same length, at most kMpsClientsMax. Memory
