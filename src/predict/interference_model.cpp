@@ -18,10 +18,12 @@ using Figures = std::array<double, kMpsClientsMax>;
 
 }  // namespace
 
-InterferenceClient interference_client(const SoloTerms& alone, int kernels) {
+InterferenceClient interference_client(const SoloTerms& alone,
+                                       int kernels,
+                                       double unused_exponent) {
   SEPTULE_CHECK(kernels >= 1, "a step has kernels");
   const double step = alone.step();
-  const double room = alone.used < 1 ? raised(alone.used, kUnusedExponent) : 1;
+  const double room = alone.used < 1 ? raised(alone.used, unused_exponent) : 1;
   const double work = alone.compute * room + alone.memory;
   return {.serial = alone.serial / step,
           .busy = work / step,
@@ -30,6 +32,26 @@ InterferenceClient interference_client(const SoloTerms& alone, int kernels) {
 
 double capped_part(double part, double sum) {
   return part / std::max(1.0, sum);
+}
+
+void parted_rates(std::span<const PartedClient> clients, double contention, std::span<double> out) {
+  SEPTULE_CHECK(!clients.empty(), "somebody runs");
+  SEPTULE_CHECK(clients.size() <= kMpsClientsMax, "a daemon has at most kMpsClientsMax clients");
+  SEPTULE_CHECK(clients.size() == out.size(), "one rate for each client");
+  double bandwidth = 0;
+  double pressure = 0;
+  for (const PartedClient& client : clients) {
+    bandwidth += client.memory;
+    pressure += client.part * (1 - client.serial);
+  }
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const PartedClient& client = clients[i];
+    const double work = 1 - client.serial;
+    const double others = std::max(pressure - client.part * work, 0.0);
+    const double waiting =
+        client.memory * std::max(bandwidth - 1, 0.0) + work * contention * others;
+    out[i] = 1 / (1 + waiting);
+  }
 }
 
 void InterferenceModel::rates(std::span<const InterferenceClient> clients,

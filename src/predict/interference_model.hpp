@@ -13,8 +13,8 @@ inline constexpr std::size_t kMpsClientsMax = 48;
 
 /// Fitted by signature_model_report (docs/performance-model.md) on measured pairs of six models; a
 /// test fits them anew and compares.
-inline constexpr double kKernelExponent = 0.889;
-inline constexpr double kUnusedExponent = 0.256;
+inline constexpr double kKernelExponent = 0.894;
+inline constexpr double kUnusedExponent = 0.235;
 /// Kernels per step of jobs whose number is not known: only ratios between jobs count.
 inline constexpr int kKernelsUnknown = 1;
 
@@ -27,8 +27,10 @@ struct InterferenceClient {
 };
 
 /// What a job alone is as a client. Work that cannot use all SMs leaves room: it counts as
-/// used^kUnusedExponent of its time. `kernels` >= 1: in one step.
-InterferenceClient interference_client(const SoloTerms& alone, int kernels);
+/// used^unused_exponent of its time. `kernels` >= 1: in one step.
+InterferenceClient interference_client(const SoloTerms& alone,
+                                       int kernels,
+                                       double unused_exponent = kUnusedExponent);
 
 /// Rates of jobs that share one GPU under MPS without percentages. The one implementation for the
 /// simulator's truth (MpsModel) and for beliefs (SignatureModel).
@@ -59,8 +61,27 @@ struct InterferenceModel {
   void rates(std::span<const InterferenceClient> clients, std::span<double> out) const;
 };
 
+/// A client with an active thread percentage, relative to its step alone on its part of the SMs.
+struct PartedClient {
+  double part = 1;    ///< of the instance's SMs, above 0; see capped_part()
+  double serial = 0;  ///< part of the step in which it needs nothing of the GPU, 0..1
+  double memory = 0;  ///< part in which it waits for memory, 0..1 - serial; 0 also if not known
+};
+
+/// Of jobs with percentages: what one loses to caches and memory that the others use, per part of
+/// the SMs that they keep busy. Fitted by signature_model_report on pairs of one model (resnet50)
+/// only, held by a test [C].
+inline constexpr double kPartContention = 0.59;
+
 /// Part of the instance's SMs that a client with this part (its active thread percentage) gets, if
 /// the parts of all add up to `sum`: more than everything shrinks together.
 double capped_part(double part, double sum);
+
+/// Rates relative to running alone on the same part, in (0, 1]: nobody starves. Memory parts grow
+/// by the sum of the clients' shares of the bandwidth where it is above 1
+/// (performance-model.md 4.2, "explicit percentages"); and what is not serial grows by `contention`
+/// times the sum over the others of part x (1 - serial) (ours). Same lengths, 1 to kMpsClientsMax;
+/// no heap.
+void parted_rates(std::span<const PartedClient> clients, double contention, std::span<double> out);
 
 }  // namespace septule::predict

@@ -55,8 +55,8 @@ std::string explain_limits(const LimitShares& shares) {
       others.push_back(limit);
     }
   }
-  std::ranges::stable_sort(
-      others, [&shares](Limit a, Limit b) { return shares.of(a) > shares.of(b); });
+  std::ranges::stable_sort(others,
+                           [&shares](Limit a, Limit b) { return shares.of(a) > shares.of(b); });
   std::string rest;
   for (const Limit limit : others) {
     rest += fmt::format(

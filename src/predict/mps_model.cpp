@@ -17,7 +17,7 @@ int kernels_of(const SpeedBook& book, job::SignatureIndex signature) {
   return book.signature(signature).kernel_count.value_or(0);
 }
 
-/// Each runs within its own cap; caps that add up to more than the instance shrink together.
+/// Each runs within its own cap.
 void run_capped(const SpeedBook& book,
                 double share,
                 std::span<const MpsClient> clients,
@@ -26,9 +26,15 @@ void run_capped(const SpeedBook& book,
   for (const MpsClient& client : clients) {
     caps += part_of(client.atp);
   }
+  std::array<PartedClient, kMpsClientsMax> parted{};
   for (std::size_t i = 0; i < clients.size(); ++i) {
-    out[i] =
-        book.speed_at(clients[i].signature, capped_part(part_of(clients[i].atp), caps) * share);
+    const ScalingFit& fit = book.scaling(clients[i].signature);
+    const double part = capped_part(part_of(clients[i].atp), caps);
+    parted[i] = {.part = part, .serial = fit.serial * fit.speed_at(part * share), .memory = 0};
+  }
+  parted_rates({parted.data(), clients.size()}, kPartContention, out);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    out[i] *= book.speed_at(clients[i].signature, parted[i].part * share);
   }
 }
 

@@ -17,11 +17,11 @@ struct MpsClient {
 
 /// Truth about jobs that share a GPU (or a GPU instance) under MPS, for the simulator.
 /// - Default (miso.md 9.1): speed = s(min(atp, 1/n) x share) / (1 + 0.15 (n - 1)), s = speed alone
-/// on
-///   that share of compute, n = clients, share = the instance's share of the compute slices. The
+///   on that share of compute, n = clients, share = the instance's share of the compute slices. The
 ///   constant is an assumption and an option.
-/// - Where every client has a kernel count: InterferenceModel on Amdahl's law (serial part, the rest
-///   busy; kernel length = busy time / kernels); explicit percentages replace the turns by the caps.
+/// - Where every client has a kernel count: InterferenceModel on Amdahl's law (serial part, the
+///   rest busy; kernel length = busy time / kernels); explicit percentages replace the turns by
+///   caps (parted_rates()).
 struct MpsModel {
   double interference = 0.15;
   double kernel_exponent = kKernelExponent;

@@ -57,8 +57,7 @@ Result<PlaceResources> place_resources(const Place& place, ActiveThreadPercentag
     return invalid("a place names no GPU model");
   }
   if (atp.value() < 1 || atp.value() > 100) {
-    return invalid(
-        fmt::format("the active thread percentage is {}; valid: 1 to 100", atp.value()));
+    return invalid(fmt::format("the active thread percentage is {}; valid: 1 to 100", atp.value()));
   }
   PlaceResources out;
   if (place.profile.has_value()) {
@@ -123,10 +122,11 @@ Result<PlaceResources> SignatureModel::resources(const Place& place,
     const std::optional<int> there = place.gpu->facts().sm_total;
     const std::optional<int> here = measured_on_->facts().sm_total;
     if (!there.has_value() || !here.has_value()) {
-      return invalid(fmt::format("the number of SMs of {} is not published; give the speed of one "
-                                 "SM relative to one of {}",
-                                 there.has_value() ? measured_on_->key() : place.gpu->key(),
-                                 measured_on_->key()));
+      return invalid(
+          fmt::format("the number of SMs of {} is not published; give the speed of one "
+                      "SM relative to one of {}",
+                      there.has_value() ? measured_on_->key() : place.gpu->key(),
+                      measured_on_->key()));
     }
     sm_speed = ratio->compute * static_cast<double>(*here) / static_cast<double>(*there);
   }
@@ -161,8 +161,8 @@ void share_by_turns(std::span<const SignatureClient> clients, std::span<ShareBel
   }
   std::vector<InterferenceClient> sharing;
   for (std::size_t i = 0; i < clients.size(); ++i) {
-    const int kernels =
-        knows_kernels ? clients[i].model->kernel_count().value_or(kKernelsUnknown) : kKernelsUnknown;
+    const int kernels = knows_kernels ? clients[i].model->kernel_count().value_or(kKernelsUnknown)
+                                      : kKernelsUnknown;
     sharing.push_back(interference_client(out[i].alone.terms, kernels));
   }
   std::vector<double> rates(clients.size());
@@ -189,36 +189,43 @@ void share_by_turns(std::span<const SignatureClient> clients, std::span<ShareBel
 /// `out[i].alone` is filled. Each has its own part of the SMs.
 void share_by_parts(std::span<const SignatureClient> clients,
                     std::span<const Resources> whole,
+                    double contention,
                     std::span<ShareBelief> out) {
   double sum = 0;
   for (const SignatureClient& client : clients) {
     sum += part_of(client.atp);
   }
-  double bandwidth = 0;
+  std::vector<PartedClient> parted;
   for (std::size_t i = 0; i < clients.size(); ++i) {
+    const double part = capped_part(part_of(clients[i].atp), sum);
     Resources at = whole[i];
-    at.compute *= capped_part(part_of(clients[i].atp), sum);
+    at.compute *= part;
     out[i].together = clients[i].model->solo().predict(at);
-    bandwidth += out[i].together.terms.memory / out[i].together.step;
+    const SoloTerms& terms = out[i].together.terms;
+    const double step = terms.step();
+    parted.push_back({.part = part, .serial = terms.serial / step, .memory = terms.memory / step});
   }
-  for (ShareBelief& belief : out) {
-    const double step = belief.together.step;
-    const double waiting = belief.together.terms.memory * std::max(bandwidth - 1, 0.0);
-    const double together = step + waiting;
+  std::vector<double> rates(clients.size());
+  parted_rates(parted, contention, rates);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    ShareBelief& belief = out[i];
+    const double own = belief.together.step;
+    const double together = own / rates[i];
     belief.together.step = together;
     belief.rate = std::min(1.0, belief.alone.step / together);
-    belief.together.log_sd = std::hypot(belief.together.log_sd, kWaitError * waiting / together);
-    const double capped = std::max(step - belief.alone.step, 0.0);
-    add_alone(belief.alone.terms, belief.alone.step + capped + waiting, belief.limits);
+    belief.together.log_sd = std::hypot(belief.together.log_sd, kWaitError * (1 - rates[i]));
+    const double capped = std::max(own - belief.alone.step, 0.0);
+    add_alone(belief.alone.terms, together, belief.limits);
     belief.limits.of(Limit::kPercentage) = capped / together;
-    belief.limits.of(Limit::kCoRunners) = waiting / together;
+    belief.limits.of(Limit::kCoRunners) = 1 - rates[i];
   }
 }
 
 }  // namespace
 
 Result<std::vector<ShareBelief>> predict_sharing(const Place& place,
-                                                 std::span<const SignatureClient> clients) {
+                                                 std::span<const SignatureClient> clients,
+                                                 double contention) {
   if (clients.empty() || clients.size() > kMpsClientsMax) {
     return invalid(
         fmt::format("{} jobs share a GPU; valid: 1 to {}", clients.size(), kMpsClientsMax));
@@ -247,7 +254,7 @@ Result<std::vector<ShareBelief>> predict_sharing(const Place& place,
     out[i].is_estimated = at->is_estimated;
   }
   if (has_percentages) {
-    share_by_parts(clients, whole, out);
+    share_by_parts(clients, whole, contention, out);
   } else {
     share_by_turns(clients, out);
   }

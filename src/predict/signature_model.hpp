@@ -30,8 +30,8 @@ struct GpuRatio {
 };
 
 /// The resources of a place with this active thread percentage, relative to the whole of its own
-/// GPU: SMs of the profile over SMs of the GPU, memory slices over memory slices. Where the SMs of a
-/// profile are not published its compute slices count, marked so.
+/// GPU: SMs of the profile over SMs of the GPU, memory slices over memory slices. Where the SMs of
+/// a profile are not published its compute slices count, marked so.
 struct PlaceResources {
   Resources resources;
   bool is_estimated = false;
@@ -96,28 +96,30 @@ struct SignatureClient {
 
 /// What is believed of one job among its co-runners.
 struct ShareBelief {
-  StepBelief alone;    ///< on the place, with all of its threads
-  StepBelief together; ///< under its percentage and with the others
-  double rate = 1;     ///< alone.step / together.step, in (0, 1]
-  LimitShares limits;  ///< what `together.step` is spent on
-  bool is_estimated = false;    ///< SMs of the profile are not published
-  bool knows_kernels = true;    ///< false: lengths of kernels were guessed from the work
+  StepBelief alone;           ///< on the place, with all of its threads
+  StepBelief together;        ///< under its percentage and with the others
+  double rate = 1;            ///< alone.step / together.step, in (0, 1]
+  LimitShares limits;         ///< what `together.step` is spent on
+  bool is_estimated = false;  ///< SMs of the profile are not published
+  bool knows_kernels = true;  ///< false: lengths of kernels were guessed from the work
 };
 
-/// Error of a co-run's ln(step) as a part of the waiting's share of the step: measured on pairs that
-/// the model was not fitted to (docs/performance-model.md), with kernel counts and without [C].
+/// Error of a co-run's ln(step) as a part of the waiting's share of the step: measured on pairs
+/// that the model was not fitted to (docs/performance-model.md), with kernel counts and without
+/// [C].
 inline constexpr double kWaitError = 0.26;
 inline constexpr double kWaitErrorWithoutKernels = 0.95;
 /// The exponent of lengths where a kernel count is missing and every job is taken to have as many.
 inline constexpr double kExponentWithoutKernels = 0.5;
 
 /// What happens to jobs that share a place, one belief for each client; one client is alone.
-/// Without percentages (all 100): InterferenceModel. With: each runs on its part of the SMs (parts
-/// that add up to more than 100 shrink together), and memory parts grow by the sum of the clients'
-/// shares of the bandwidth where it is above 1 (performance-model.md 4.2, "explicit").
+/// - Without percentages (all 100): InterferenceModel.
+/// - With: each runs on its part of the SMs (parts that add up to more than 100 shrink together),
+///   slowed as parted_rates() says.
 /// Fails as SignatureModel::resources() does, with kInvalidInput for no clients, more than
 /// kMpsClientsMax and a client without a model.
 Result<std::vector<ShareBelief>> predict_sharing(const Place& place,
-                                                 std::span<const SignatureClient> clients);
+                                                 std::span<const SignatureClient> clients,
+                                                 double contention = kPartContention);
 
 }  // namespace septule::predict

@@ -24,9 +24,10 @@ struct Priors {
 };
 
 /// performance-model.md section 2: inference, training, Rodinia.
-constexpr std::array<Priors, 3> kPriors = {{{{.58, .82, .96}, {.03, .11, .32}, {.06, .26, .33}, .015},
-                                            {{.41, .66, .90}, {.08, .39, .78}, {.03, .15, .42}, .02},
-                                            {{.10, .55, .91}, {0, .14, .90}, {0, .11, .76}, .05}}};
+constexpr std::array<Priors, 3> kPriors = {
+    {{{.58, .82, .96}, {.03, .11, .32}, {.06, .26, .33}, .015},
+     {{.41, .66, .90}, {.08, .39, .78}, {.03, .15, .42}, .02},
+     {{.10, .55, .91}, {0, .14, .90}, {0, .11, .76}, .05}}};
 constexpr double kUnknownNoise = .03;
 
 /// Density that is constant between the percentiles; two hundredths apart at least.
@@ -119,6 +120,10 @@ double location(const Residuals& residuals, std::size_t count, double noise) {
   return at;
 }
 
+/// A smallest slice that is slower than believed by so many times the noise has an excess.
+constexpr double kExcessNoise = 3;
+constexpr std::size_t kExcessPoints = 3;
+
 Error invalid(std::string message) {
   return {.code = ErrorCode::kInvalidInput, .message = std::move(message)};
 }
@@ -138,8 +143,8 @@ Status check_points(std::span<const SoloPoint> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Resources& at = points[i].at;
     if (!is_positive(points[i].step)) {
-      return invalid(fmt::format(
-          "step time {} is {}; valid: a finite number above 0", i + 1, points[i].step));
+      return invalid(
+          fmt::format("step time {} is {}; valid: a finite number above 0", i + 1, points[i].step));
     }
     if (!is_positive(at.compute) || !is_positive(at.bandwidth) || !is_positive(at.sm_speed)) {
       return invalid(fmt::format(
@@ -154,10 +159,11 @@ Status check_points(std::span<const SoloPoint> points) {
       const Resources& other = points[j].at;
       if (at.compute == other.compute && at.bandwidth == other.bandwidth &&
           at.sm_speed == other.sm_speed) {
-        return invalid(fmt::format("step times {} and {} are of the same part of the GPU; give one "
-                                   "for each part (their mean)",
-                                   j + 1,
-                                   i + 1));
+        return invalid(
+            fmt::format("step times {} and {} are of the same part of the GPU; give one "
+                        "for each part (their mean)",
+                        j + 1,
+                        i + 1));
       }
     }
   }
@@ -206,15 +212,19 @@ Result<SoloFit> SoloFit::make(std::span<const SoloPoint> points, const SoloFitOp
   fit.point_count_ = points.size();
   fit.noise_ = noise_of(options.kind);
   fit.believe(points, options);
+  if (const double seen = fit.observed_noise(points); seen > fit.noise_) {
+    fit.widening_ = seen / fit.noise_;
+    fit.noise_ = seen;
+  }
+  fit.find_excess(points);
   if (points.size() < kFullLawPoints - 1) {
     fit.law_ = fit.mean_law();
   } else {
-    fit.law_ =
-        fit_law(points, points.size() < kFullLawPoints ? LawForm::kAmdahl : LawForm::kWhole);
+    fit.law_ = fit_law(points, points.size() < kFullLawPoints ? LawForm::kAmdahl : LawForm::kWhole);
   }
   for (const SoloPoint& point : points) {
-    fit.law_error_ += std::abs(fit.law_.step(point.at) / point.step - 1) /
-                      static_cast<double>(points.size());
+    fit.law_error_ +=
+        std::abs(fit.law_.step(point.at) / point.step - 1) / static_cast<double>(points.size());
   }
   return fit;
 }
@@ -272,6 +282,46 @@ void SoloFit::believe(std::span<const SoloPoint> points, const SoloFitOptions& o
   }
 }
 
+/// Spread of the points about the belief, where there are enough to tell: by the median, so that
+/// one odd slice makes nothing noisy. 0 = not known.
+double SoloFit::observed_noise(std::span<const SoloPoint> points) const {
+  if (points.size() < kFullLawPoints) {
+    return 0;
+  }
+  Residuals errors{};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    errors[i] = std::abs(portable_log(points[i].step / predict(points[i].at).step));
+  }
+  constexpr double kMedianToSd = 1.4826;  // of a normal distribution
+  constexpr double kTiedDown = 2;         // parameters that the points determine, about
+  const auto count = static_cast<double>(points.size());
+  return kMedianToSd * median(errors, points.size()) * std::sqrt(count / (count - kTiedDown));
+}
+
+void SoloFit::find_excess(std::span<const SoloPoint> points) {
+  if (points.size() < kExcessPoints) {
+    return;
+  }
+  const SoloPoint* least = &points[0];
+  for (const SoloPoint& point : points) {
+    if (point.at.bandwidth < least->at.bandwidth ||
+        (point.at.bandwidth == least->at.bandwidth && point.at.compute > least->at.compute)) {
+      least = &point;
+    }
+  }
+  const bool is_smaller = std::ranges::any_of(
+      points, [least](const SoloPoint& point) { return point.at.bandwidth > least->at.bandwidth; });
+  const double error = portable_log(least->step / predict(least->at).step);
+  if (is_smaller && error > kExcessNoise * noise_) {
+    excess_ = error;
+    excess_bandwidth_ = least->at.bandwidth;
+  }
+}
+
+double SoloFit::excess_at(const Resources& at) const {
+  return at.bandwidth <= excess_bandwidth_ ? excess_ : 0;
+}
+
 SoloLaw SoloFit::mean_law() const {
   SoloLaw mean{.serial = 0, .compute = 0, .memory = 0, .usable = 0};
   double log_scale = 0;
@@ -307,12 +357,13 @@ StepBelief SoloFit::predict(const Resources& at) const {
     parts.used += of.weight * terms.used;
   }
   const double variance = std::max(square - mean * mean, 0.0);
-  const double step = portable_exp(base + mean);
+  const double ordinary = portable_exp(base + mean);
+  const double step = ordinary * portable_exp(excess_at(at));
   return {.step = step,
-          .log_sd = std::sqrt(variance + noise_ * noise_),
-          .terms = {.serial = step * parts.serial,
-                    .compute = step * parts.compute,
-                    .memory = step * parts.memory,
+          .log_sd = std::sqrt(widening_ * widening_ * variance + noise_ * noise_),
+          .terms = {.serial = ordinary * parts.serial,
+                    .compute = ordinary * parts.compute,
+                    .memory = ordinary * parts.memory + (step - ordinary),
                     .used = parts.used}};
 }
 
@@ -324,8 +375,9 @@ SpeedBelief SoloFit::speed(const Resources& at, const Resources& reference) cons
     mean += of.weight * log_speed;
     square += of.weight * log_speed * log_speed;
   }
-  const double speed = portable_exp(mean);
-  return {.speed = speed, .speed_sd = speed * std::sqrt(std::max(square - mean * mean, 0.0))};
+  const double speed = portable_exp(mean + excess_at(reference) - excess_at(at));
+  return {.speed = speed,
+          .speed_sd = speed * widening_ * std::sqrt(std::max(square - mean * mean, 0.0))};
 }
 
 }  // namespace septule::predict

@@ -56,9 +56,13 @@ struct SpeedBelief {
 /// Source: performance-model.md section 2; the belief is ours [D].
 /// - Hypotheses: a grid of laws (usable SMs x serial share x memory share at the whole GPU), prior
 ///   by kind of job, times the likelihood of the points: log residuals are Student-t (3 degrees of
-///   freedom, so that one odd slice does not spoil the rest) with the scale of the kind; the overall
-///   scale of each law is fitted. Predictions are weighted means over the hypotheses, so the error
-///   is large where few points or none of the right sort were given, by itself.
+///   freedom, so that one odd slice does not spoil the rest) with the scale of the kind; the
+///   overall scale of each law is fitted. Predictions are weighted means over the hypotheses, so
+///   the error is large where few points or none of the right sort were given, by itself.
+/// - Noise: that of the kind, or what four points or more show (median of their errors).
+/// - Excess, for performance-model.md's L2 term: where the place with the least bandwidth is slower
+///   than believed by more than three times the noise (three points or more), its cache or memory
+///   is too small for the job; the factor counts for places with no more bandwidth, as memory time.
 /// - The law: non-negative least squares with relative weights on a grid of `usable`, refined.
 /// More resources never make a prediction slower. Memory: some thousand hypotheses at most.
 /// Immutable; any thread.
@@ -88,12 +92,19 @@ class SoloFit {
   };
   SoloFit() = default;
   void believe(std::span<const SoloPoint> points, const SoloFitOptions& options);
+  double observed_noise(std::span<const SoloPoint> points) const;
+  void find_excess(std::span<const SoloPoint> points);
   SoloLaw mean_law() const;
+  /// ln of the factor by which a step there is longer than the hypotheses say.
+  double excess_at(const Resources& at) const;
 
   std::vector<Hypothesis> hypotheses_;  ///< weights add up to 1
   SoloLaw law_;
   double law_error_ = 0;
-  double noise_ = 0;  ///< of one measurement, in ln(step)
+  double noise_ = 0;             ///< of one measurement, in ln(step)
+  double widening_ = 1;          ///< of errors, where the points scatter more than the kind's do
+  double excess_ = 0;            ///< see find_excess()
+  double excess_bandwidth_ = 0;  ///< at most so much bandwidth
   std::size_t point_count_ = 0;
 };
 

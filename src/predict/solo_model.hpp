@@ -2,8 +2,8 @@
 
 namespace septule::predict {
 
-/// What a job has to run on, relative to the whole GPU (MIG off) on which its model counts. All > 0;
-/// above 1 on a larger GPU. A plain value.
+/// What a job has to run on, relative to the whole GPU (MIG off) on which its model counts. All >
+/// 0; above 1 on a larger GPU. A plain value.
 struct Resources {
   double compute = 1;    ///< SMs x active thread percentage x speed of one SM
   double bandwidth = 1;  ///< of device memory; MPS does not divide it
