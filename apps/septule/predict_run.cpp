@@ -95,10 +95,42 @@ Result<PredictedRun> predict_run(const interop::MpsRun& run,
   const auto violations = plan::check_plan(result.plan, result.speeds, {});
   SEPTULE_CHECK(!result.plan.is_feasible || violations.empty(),
                 "the plan passes the independent checker");
+  result.limits.resize(result.jobs.size());
   result.drawn.coverage = kIntervalCoverage;
   SEPTULE_TRY(result.confidence,
               optimize::layout_confidence(geometry, profiles, result.jobs, result.drawn));
   return result;
+}
+
+Status explain_runs(std::span<PredictedRun> runs,
+                    const std::string& name,
+                    const gpu::Geometry& geometry,
+                    const optimize::SliceProfiles& profiles) {
+  std::vector<std::string> names;
+  bool is_found = false;
+  for (PredictedRun& run : runs) {
+    for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+      names.push_back(run.jobs[j].name);
+      if (name != "all" && name != run.jobs[j].name) {
+        continue;
+      }
+      is_found = true;
+      predict::SliceLimitsQuestion question{.profiles = profiles, .column = j};
+      for (std::size_t i = 0; i < predict::kSlices; ++i) {
+        question.is_open[i] = optimize::may_be_used(run.fits[j][i]);
+      }
+      SEPTULE_TRY(run.limits[j],
+                  predict::slice_limits(geometry, run.matrix, run.jobs[j].prediction, question));
+    }
+  }
+  if (is_found) {
+    return {};
+  }
+  const std::vector<std::string> near = nearest_names(name, names, 1);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("--explain: no job is called {}{}; give one of them, or all",
+                           quoted_for_message(name),
+                           near.empty() ? "" : "; the nearest is " + near.front())};
 }
 
 }  // namespace septule::app

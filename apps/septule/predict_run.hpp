@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "optimize/layout_confidence.hpp"
 #include "optimize/predicted_speeds.hpp"
 #include "plan/plan.hpp"
+#include "predict/slice_limits.hpp"
 #include "predict/slice_prediction.hpp"
 #include "septule/app.hpp"
 
@@ -47,7 +49,9 @@ struct PredictedRun {
   predict::MpsMatrix matrix;  ///< what was measured; column i is job i
   std::vector<optimize::PredictedJob> jobs;
   std::vector<optimize::SliceFits> fits;  ///< by job
-  std::vector<plan::JobSpeeds> speeds;    ///< by job, as the optimizer got them
+  /// By job, for those of --explain.
+  std::vector<std::optional<predict::SliceLimits>> limits;
+  std::vector<plan::JobSpeeds> speeds;  ///< by job, as the optimizer got them
   plan::Plan plan;
   optimize::ConfidenceOptions drawn;
   std::optional<optimize::LayoutConfidence> confidence;  ///< nothing if no layout is feasible
@@ -59,5 +63,12 @@ Result<PredictedRun> predict_run(const interop::MpsRun& run,
                                  const LoadedModel& model,
                                  const gpu::Geometry& geometry,
                                  const optimize::SliceProfiles& profiles);
+
+/// Adds what limits the jobs of this name ("all": every job) in all runs. Fails with kNotFound,
+/// naming the jobs there are, if there is none.
+Status explain_runs(std::span<PredictedRun> runs,
+                    const std::string& name,
+                    const gpu::Geometry& geometry,
+                    const optimize::SliceProfiles& profiles);
 
 }  // namespace septule::app

@@ -71,6 +71,37 @@ Json slice_document(const Cell& cell, const std::string& profile) {
   return document;
 }
 
+/// "serial_part": the name of a limit as a field.
+std::string limit_key(predict::Limit limit) {
+  std::string key = lower_case(predict::limit_name(limit));
+  std::ranges::replace(key, ' ', '_');
+  return key;
+}
+
+/// Null without --explain.
+Json limits_document(const std::optional<predict::SliceLimits>& limits) {
+  if (!limits) {
+    return nullptr;
+  }
+  Json document{{"from", limits->is_measured ? "measured step times" : "predicted speeds"},
+                {"points", limits->point_count}};
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    const std::string slice(predict::kSliceNames[i]);
+    if (!limits->shares[i]) {
+      document[slice] = nullptr;
+      continue;
+    }
+    for (std::size_t k = 0; k < predict::kLimits; ++k) {
+      const double share = limits->shares[i]->share[k];
+      if (share > 0) {
+        document[slice]["shares"][limit_key(static_cast<predict::Limit>(k))] = figure(share);
+      }
+    }
+    document[slice]["text"] = predict::explain_limits(*limits->shares[i]);
+  }
+  return document;
+}
+
 Json job_document(const PredictView& view, const PredictedRun& run, std::size_t job) {
   const PredictedJob& one = run.jobs[job];
   Json document{{"name", one.name}};
@@ -83,7 +114,30 @@ Json job_document(const PredictView& view, const PredictedRun& run, std::size_t 
     document["slices"][std::string(predict::kSliceNames[i])] =
         slice_document(cell_of(run, job, i), view.geometry.profile(view.profiles[i]).name);
   }
+  document["limits"] = limits_document(run.limits[job]);
   return document;
+}
+
+std::string limits_text(const PredictedRun& run) {
+  std::string text;
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const std::optional<predict::SliceLimits>& limits = run.limits[j];
+    if (!limits) {
+      continue;
+    }
+    text += fmt::format("\nwhat limits {} when alone, from {} {}{}\n",
+                        run.jobs[j].name,
+                        limits->point_count,
+                        limits->is_measured ? "measured step time" : "predicted speed",
+                        limits->point_count == 1 ? "" : "s");
+    for (std::size_t i = 0; i < predict::kSlices; ++i) {
+      if (limits->shares[i]) {
+        text += fmt::format(
+            "  {}  {}\n", predict::kSliceNames[i], predict::explain_limits(*limits->shares[i]));
+      }
+    }
+  }
+  return text;
 }
 
 Json confidence_document(const PredictedRun& run) {
@@ -189,7 +243,8 @@ std::string run_text(const PredictedRun& run) {
     }
     table.add_row(std::move(cells));
   }
-  return text + table.text() + "\n" + plan_text(run.plan, run.speeds) + confidence_text(run);
+  return text + table.text() + "\n" + plan_text(run.plan, run.speeds) + confidence_text(run) +
+         limits_text(run);
 }
 
 /// A cell of a CSV row: quoted where it has to be.

@@ -17,12 +17,11 @@ namespace septule::app {
 namespace {
 
 Result<int> run_predict_stream(const Invocation& invocation, Context& context) {
-  for (const char* name : {"gpu", "output"}) {
+  for (const char* name : {"gpu", "output", "explain"}) {
     if (invocation.is_given(name)) {
-      return Error{ErrorCode::kUsage,
-                   fmt::format("--{} does not go with --jsonl: its answer has one form, and does "
-                               "not depend on the GPU",
-                               name)};
+      return Error{
+          ErrorCode::kUsage,
+          fmt::format("--{} does not go with --jsonl: its answer has one form, for any GPU", name)};
     }
   }
   SEPTULE_TRY(const LoadedModel model, load_model(invocation));
@@ -105,6 +104,9 @@ Result<int> run_predict(const Invocation& invocation, Context& context) {
     }
     runs.push_back(std::move(predicted).value());
   }
+  if (invocation.is_given("explain")) {
+    SEPTULE_TRY_STATUS(explain_runs(runs, invocation.text("explain"), *geometry, profiles));
+  }
   const PredictView view{source_name, model, *geometry, profiles, runs};
   say_doubts(view);
   if (context.output.format() == Format::kCsv) {
@@ -132,6 +134,11 @@ std::vector<OptionRecord> predict_options() {
   for (OptionRecord& option : predict_model_options()) {
     options.push_back(std::move(option));
   }
+  options.push_back({.name = "explain",
+                     .short_name = 'e',
+                     .value = "JOB",
+                     .text = "Say for each slice what limits this job (all: every job): its serial "
+                             "part, compute, unusable SMs or memory bandwidth."});
   options.push_back({.name = "jsonl",
                      .text =
                          "Answer each line of FILE or standard input with a line: "
