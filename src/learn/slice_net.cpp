@@ -408,7 +408,11 @@ Result<predict::SlicePredictions> SliceNet::predict_with(const predict::MpsMatri
   }
   predict::SlicePredictions predictions;
   for (std::size_t lane = 0; lane < columns.count; ++lane) {
-    predictions[columns.columns[lane].index] = prediction(belief, lane);
+    const predict::SlicePrediction answer = prediction(belief, lane);
+    if (!std::isfinite(answer.time[0])) {
+      return invalid("the weights of the model \"ours\" are so large that sums overflow");
+    }
+    predictions[columns.columns[lane].index] = answer;
   }
   return predictions;
 }

@@ -64,7 +64,8 @@ class SliceNet final : public predict::SliceModel {
 
   std::string_view name() const override { return "ours"; }
   /// Besides what check_mps_matrix() refuses: a present column without a time at any of the three
-  /// levels, measured or between two that were measured. No heap after success.
+  /// levels, measured or between two that were measured; weights whose sums overflow. No heap
+  /// unless it fails.
   Result<predict::SlicePredictions> predict(const predict::MpsMatrix& matrix) const override;
 
   /// Whether a column may turn out to be a filler: only in the evaluation on data that have them.

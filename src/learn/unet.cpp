@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -284,9 +284,13 @@ Result<predict::SlicePredictions> Unet::predict(const predict::MpsMatrix& matrix
   const Image output = raw_output(input);
   predict::SlicePredictions predictions;
   for (std::size_t column = 0; column < kColumns; ++column) {
-    if (matrix.is_present(column)) {
-      predictions[column] = network_->prediction(output, column);
+    if (!matrix.is_present(column)) {
+      continue;
     }
+    if (!std::isfinite(output[0][column] + output[1][column] + output[2][column])) {
+      return invalid("the weights of the model \"unet\" are so large that sums overflow");
+    }
+    predictions[column] = network_->prediction(output, column);
   }
   return predictions;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,6 +16,7 @@
 
 #include "learn/learn_support.hpp"
 #include "learn/slice_models.hpp"
+#include "support/read_file.hpp"
 
 namespace septule::learn {
 namespace {
@@ -437,6 +439,25 @@ TEST(SliceNet_WrongWeights, AreRefusedByName) {
             std::string::npos);
 }
 
+TEST(SliceNet_HugeWeights, AreRefusedWhenAsked) {
+  // Finite weights can still overflow; the answer is an error then, never a NaN.
+  for (const float huge : {1e38F, -1e38F}) {
+    NetworkWeights weights = test::drawn_slice_net(10, kSmall);
+    for (Tensor& tensor : weights.tensors) {
+      if (tensor.name.ends_with("mean.weight") || tensor.name.ends_with("classes.weight")) {
+        std::ranges::fill(tensor.data, huge);
+      }
+    }
+    Rng rng(11);
+    const auto predicted = net_of(weights)->predict(test::drawn_matrix(kMeasured, 7, &rng));
+    if (!predicted.has_value()) {
+      expect_refused(predicted, "sums overflow");
+    } else {
+      EXPECT_TRUE(std::isfinite((*predicted)[0]->speed[4]));
+    }
+  }
+}
+
 TEST(SliceModels_Kinds, BecomeModels) {
   // The kind in the weights says which network; a written file is read back to the same answers.
   const NetworkWeights ours = test::drawn_slice_net(8, {});
@@ -463,6 +484,21 @@ TEST(SliceModels_Kinds, BecomeModels) {
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().message,
             "weights of kind \"forest\" are not known; known are \"slice-net\" and \"unet\"");
+}
+
+TEST(SliceModels_FuzzCorpus, ReachesTheModels) {
+  // Inputs meant to be valid are, so that the fuzz target gets beyond the digest.
+  const std::filesystem::path corpus =
+      std::filesystem::path(SEPTULE_SOURCE_DIR) / "fuzz/corpus/weights";
+  Rng rng(12);
+  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+  for (const char* name : {"slice_net", "slice_net_huge"}) {
+    const auto parsed = parse_weights(test::read_file(corpus / name), name);
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
+    const auto model = make_slice_model(*parsed);
+    ASSERT_TRUE(model.has_value()) << model.error().message;
+    EXPECT_EQ((*model)->predict(matrix).has_value(), std::string_view(name) == "slice_net");
+  }
 }
 
 TEST(SliceModels_Builtin, AreThereByName) {
