@@ -36,6 +36,7 @@ class ColumnDense {
   static Result<ColumnDense> make(const NetworkWeights& weights,
                                   std::string_view name,
                                   LayerSize size);
+  std::size_t inputs() const { return inputs_; }
   std::size_t outputs_padded() const { return outputs_padded_; }
   /// Adds weight x `in` to `out`; `in` has as many elements as inputs, `out` outputs_padded(). No
   /// heap.
