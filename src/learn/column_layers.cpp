@@ -52,8 +52,8 @@ void ColumnDense::add_to(std::span<const Lanes> in, std::span<Lanes> out) const 
   SEPTULE_CHECK(out.size() == outputs_padded_, "a layer fills the outputs it was made for");
   const float* weight = packed_.data();
   for (std::size_t output = 0; output < outputs_padded_; output += kBlock) {
-    std::array<Half, kBlock> low;
-    std::array<Half, kBlock> high;
+    std::array<Half, kBlock> low{};
+    std::array<Half, kBlock> high{};
     for (std::size_t row = 0; row < low.size(); ++row) {
       low[row] = loaded(out[output + row].at.data());
       high[row] = loaded(out[output + row].at.data() + kHalf);
