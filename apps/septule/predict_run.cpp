@@ -69,11 +69,38 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
   return loaded;
 }
 
+namespace {
+
+/// The matrix with the smallest slice that each job's declared memory fits, which narrows what a
+/// network believes of it. Only on the GPU model that the network knows: elsewhere equal slices
+/// have other memory.
+predict::MpsMatrix matrix_with_fits(const interop::MpsRun& run,
+                                    const LoadedModel& model,
+                                    const gpu::Geometry& geometry,
+                                    const optimize::SliceProfiles& profiles) {
+  predict::MpsMatrix matrix = run.matrix;
+  if (model.trained_on && *model.trained_on != geometry.key()) {
+    return matrix;
+  }
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const optimize::SliceFits fits = optimize::slice_fits(
+        geometry, profiles, {.memory = run.jobs[j].memory, .smallest = run.jobs[j].smallest});
+    for (std::size_t i = 0; i < predict::kSlices; ++i) {
+      if (fits[i] == optimize::MemoryFit::kFits) {  // slices come from the largest
+        matrix.smallest[j] = ComputeSlices(predict::kSliceComputeSlices[i]);
+      }
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
 Result<PredictedRun> predict_run(const interop::MpsRun& run,
                                  const LoadedModel& model,
                                  const gpu::Geometry& geometry,
                                  const optimize::SliceProfiles& profiles) {
-  const auto predictions = model.predict(run.matrix);
+  const auto predictions = model.predict(matrix_with_fits(run, model, geometry, profiles));
   if (!predictions) {
     return Error{predictions.error().code,
                  fmt::format("{}{}",

@@ -37,6 +37,7 @@ inline std::size_t require_matrix(const predict::MpsMatrix& matrix) {
     jobs += is_present ? 1 : 0;
     const predict::JobCounters& counters = matrix.counters[column];
     require(is_present || counters == predict::JobCounters{}, "an absent job has no counters");
+    require(is_present || !matrix.smallest[column].has_value(), "nor a smallest slice");
     require(counters.sm_percent.value_or(0) >= 0 && counters.sm_percent.value_or(0) <= 100,
             "a percentage is one");
     require(counters.power_watts.value_or(1) > 0, "power is above 0");

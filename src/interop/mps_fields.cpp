@@ -19,7 +19,7 @@ struct Rule {
   std::string_view name;
   double min;
   double max;
-  bool is_counter;
+  bool is_of_line;
   std::string_view expected;
 };
 
@@ -36,7 +36,7 @@ constexpr std::array<Rule, 7> kRules = {{
      kMemoryGibibytesMax * 1024.0,
      false,
      "MiB above 0, at most 4194304"},
-    {MpsField::kSmallest, "smallest", 0, 0, false, ""},
+    {MpsField::kSmallest, "smallest", 0, 0, true, ""},
     {MpsField::kSmPercent, "sm_percent", 0, 100, true, "a percentage from 0 to 100"},
     {MpsField::kMemoryPercent, "memory_percent", 0, 100, true, "a percentage from 0 to 100"},
     {MpsField::kPower, "power_w", 0.001, 100000, true, "watts above 0, at most 100000"},
@@ -75,10 +75,10 @@ std::string_view mps_field_name(MpsField field) {
   return rule_of(field).name;
 }
 
-std::vector<std::string_view> mps_counter_names() {
+std::vector<std::string_view> mps_line_fields() {
   std::vector<std::string_view> names;
   for (const Rule& rule : kRules) {
-    if (rule.is_counter) {
+    if (rule.is_of_line) {
       names.push_back(rule.name);
     }
   }

@@ -22,8 +22,8 @@ enum class MpsField {
 /// "memory_gib" ...: the field of exactly this name, or nothing.
 std::optional<MpsField> mps_field(std::string_view name);
 std::string_view mps_field_name(MpsField field);
-/// Names of the fields that hold counters: those that the one-line form may have.
-std::vector<std::string_view> mps_counter_names();
+/// Names of the fields that the one-line form may have: counters and the smallest slice.
+std::vector<std::string_view> mps_line_fields();
 
 /// A job of a run while it is being read. A plain value.
 struct MpsJobDraft {

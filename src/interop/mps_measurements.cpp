@@ -23,6 +23,19 @@ bool is_number(const DataNode& node) {
   return node.kind == Kind::kInteger || node.kind == Kind::kNumber;
 }
 
+ComputeSlices slices_of(predict::Slice slice) {
+  return ComputeSlices(predict::kSliceComputeSlices[static_cast<std::size_t>(slice)]);
+}
+
+std::optional<predict::Slice> slice_of(std::optional<ComputeSlices> slices) {
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    if (slices == ComputeSlices(predict::kSliceComputeSlices[i])) {
+      return static_cast<predict::Slice>(i);
+    }
+  }
+  return std::nullopt;
+}
+
 /// Reads the JSON forms.
 class MpsReader {
  public:
@@ -50,10 +63,15 @@ class MpsReader {
   }
 
   Result<predict::MpsMatrix> read_line(const DataNode& root) const {
-    SEPTULE_TRY_STATUS(reader_.expect_map(
-        root,
-        "",
-        {"mps_levels", "step_time", "sm_percent", "memory_percent", "power_w", "footprint_mib"}));
+    SEPTULE_TRY_STATUS(reader_.expect_map(root,
+                                          "",
+                                          {"mps_levels",
+                                           "step_time",
+                                           "sm_percent",
+                                           "memory_percent",
+                                           "power_w",
+                                           "footprint_mib",
+                                           "smallest"}));
     SEPTULE_TRY(predict::MpsMatrix matrix, read_levels(root, ""));
     SEPTULE_TRY(const DataNode* times, reader_.required(root, "", "step_time"));
     SEPTULE_TRY_STATUS(expect_count(
@@ -74,7 +92,7 @@ class MpsReader {
       }
     }
     SEPTULE_TRY_STATUS(expect_whole_columns(*times, matrix));
-    SEPTULE_TRY_STATUS(read_counters(root, matrix));
+    SEPTULE_TRY_STATUS(read_column_fields(root, matrix));
     return matrix;
   }
 
@@ -280,8 +298,8 @@ class MpsReader {
     return {};
   }
 
-  Status read_counters(const DataNode& root, predict::MpsMatrix& matrix) const {
-    for (const std::string_view name : mps_counter_names()) {
+  Status read_column_fields(const DataNode& root, predict::MpsMatrix& matrix) const {
+    for (const std::string_view name : mps_line_fields()) {
       const DataNode* list = root.find(name);
       if (list == nullptr) {
         continue;
@@ -303,9 +321,15 @@ class MpsReader {
                           described(item)));
         }
         MpsJobDraft draft{.job = {}, .counters = matrix.counters[column]};
-        SEPTULE_TRY_STATUS(read_field(
-            item, item_path, checked_value(mps_field(name), "a counter is a field"), draft));
+        SEPTULE_TRY_STATUS(
+            read_field(item,
+                       item_path,
+                       checked_value(mps_field(name), "a field of the line form is one of a job"),
+                       draft));
         matrix.counters[column] = draft.counters;
+        if (draft.job.smallest) {
+          matrix.smallest[column] = slices_of(*draft.job.smallest);
+        }
       }
     }
     return {};
@@ -326,7 +350,9 @@ class MpsReader {
         run.matrix.levels[i].step[to] = matrix.levels[i].step[column];
       }
       run.matrix.counters[to] = matrix.counters[column];
-      run.jobs.push_back({.name = fmt::format("job-{}", column + 1), .memory = {}, .smallest = {}});
+      run.jobs.push_back({.name = fmt::format("job-{}", column + 1),
+                          .memory = {},
+                          .smallest = slice_of(matrix.smallest[column])});
     }
     return run;
   }

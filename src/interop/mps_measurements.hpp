@@ -24,7 +24,8 @@ struct MeasuredJob {
 };
 
 /// One MPS co-run. Invariants: 1 to 7 jobs, their names differ; job i is column i of the matrix and
-/// has a time at every level; the columns after them are absent. A plain value.
+/// has a time at every level; the columns after them are absent. MpsMatrix::smallest is left empty:
+/// what a declared memory allows depends on the GPU. A plain value.
 struct MpsRun {
   std::string name;  ///< empty where a text of one run gives none
   std::vector<MeasuredJob> jobs;
@@ -40,8 +41,8 @@ Result<std::vector<MpsRun>> parse_mps_measurements(const InputText& input);
 
 /// Parses one line of `septule predict --jsonl`: {"mps_levels":[100,50,14],"step_time":[[7 times or
 /// null],...]}, a row of step_time for each level, null in all rows for an absent job. Optional:
-/// sm_percent, memory_percent, power_w and footprint_mib, lists of seven. Fails as above; also if
-/// every job is absent.
+/// sm_percent, memory_percent, power_w, footprint_mib and smallest, lists of seven; the last goes
+/// into MpsMatrix::smallest. Fails as above; also if every job is absent.
 Result<predict::MpsMatrix> parse_mps_line(const InputText& input);
 
 }  // namespace septule::interop

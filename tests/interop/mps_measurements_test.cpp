@@ -264,6 +264,28 @@ TEST(MpsLine, Counters_BelongToTheirColumns) {
               HasSubstr("/power_w: is a list of 6; expected a list of 7"));
 }
 
+TEST(MpsLine, SmallestSlice_GoesIntoTheMatrix) {
+  // Declared by name, kept in compute slices; as a measurement it is declared of the job.
+  const std::string text = R"({"mps_levels":[100],"step_time":[[1,null,1,1,1,1,1]],)"
+                           R"("smallest":["3g",null,null,"1g","7g","2g","4g"]})";
+  const auto matrix = read_line(text);
+  ASSERT_TRUE(matrix) << matrix.error().message;
+  EXPECT_EQ(matrix->smallest[0], ComputeSlices(3));
+  EXPECT_EQ(matrix->smallest[2], std::nullopt);
+  EXPECT_EQ(matrix->smallest[4], ComputeSlices(7));
+  const auto runs = read(text);
+  ASSERT_TRUE(runs) << runs.error().message;
+  EXPECT_EQ(runs->front().jobs[0].smallest, predict::Slice::k3g);
+  EXPECT_EQ(runs->front().jobs[5].smallest, predict::Slice::k4g);
+  EXPECT_EQ(runs->front().matrix.smallest[0], std::nullopt);
+  EXPECT_THAT(refusal(read_line(R"({"mps_levels":[1],"step_time":[[1,null,1,1,1,1,1]],)"
+                                R"("smallest":["5g",null,null,null,null,null,null]})")),
+              HasSubstr("in:7: /smallest/0: is the text \"5g\"; expected 1g, 2g, 3g, 4g or 7g"));
+  EXPECT_THAT(refusal(read_line(R"({"mps_levels":[1],"step_time":[[1,null,1,1,1,1,1]],)"
+                                R"("smallest":[null,"1g",null,null,null,null,null]})")),
+              HasSubstr("/smallest/1: is the text \"1g\", but step_time is null there"));
+}
+
 TEST(MpsLine, Faults_NameTheLineOfTheStream) {
   // A line's number is that of the stream, its column that of the list.
   const std::string seven = "[1,1,1,1,1,1,1]";
