@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""predict_picture.py SEPTULE MEASUREMENTS.csv > docs/images/predict.svg: the picture of docs/predict.md.
+"""predict_picture.py SEPTULE MEASUREMENTS.csv > docs/images/predict.svg: for docs/predict.md.
 
-Draws one co-run: its step times, the speeds that SEPTULE predicts from them with their intervals, and
+Draws one co-run: its step times, the speeds that SEPTULE predicts from them with intervals, and
 the layout that follows. MEASUREMENTS.csv: one run, docs/formats.md, "MPS measurements". Equal input
 gives equal bytes.
 """
