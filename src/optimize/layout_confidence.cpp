@@ -48,6 +48,22 @@ void fill(SpeedMatrix& matrix, const Cell& cell, double speed) {
   SEPTULE_CHECK(is_set, "a clamped speed is in range");
 }
 
+/// Each error is a part that all slices of its job share and a part of its own.
+void draw_speeds(std::span<const Cell> cells, double correlation, Rng& rng, SpeedMatrix& matrix) {
+  const double shared_part = std::sqrt(correlation);
+  const double own_part = std::sqrt(1 - correlation);
+  int job = -1;
+  double shared = 0;
+  for (const Cell& cell : cells) {
+    if (cell.job != job) {
+      job = cell.job;
+      shared = rng.normal(0, 1);
+    }
+    const double error = shared_part * shared + own_part * rng.normal(0, 1);
+    fill(matrix, cell, cell.mean + cell.sd * error);
+  }
+}
+
 double total_of(const SpeedMatrix& matrix, const SliceAssignment& choice) {
   double total = 0;
   for (int job = 0; job < choice.job_count; ++job) {
@@ -74,6 +90,10 @@ Status check_options(std::span<const PredictedJob> jobs, const ConfidenceOptions
   if (options.draws < 1 || options.draws > kConfidenceDrawsMax) {
     return Error{ErrorCode::kInvalidInput,
                  fmt::format("{} draws; expected 1 to {}", options.draws, kConfidenceDrawsMax)};
+  }
+  if (!(options.correlation >= 0 && options.correlation <= 1)) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("a correlation of {}; expected from 0 to 1", options.correlation)};
   }
   if (!(options.coverage > 0 && options.coverage < 1)) {
     return Error{ErrorCode::kInvalidInput,
@@ -106,9 +126,7 @@ Result<std::optional<LayoutConfidence>> layout_confidence(const gpu::Geometry& g
   int same = 0;
   int within = 0;
   for (int draw = 0; draw < options.draws; ++draw) {
-    for (const Cell& cell : cells) {
-      fill(matrix, cell, cell.sd > 0 ? rng.normal(cell.mean, cell.sd) : cell.mean);
-    }
+    draw_speeds(cells, options.correlation, rng, matrix);
     SliceAssignment best;
     assigner.solve(matrix, kGoal, best);
     const double total = total_of(matrix, choice);
