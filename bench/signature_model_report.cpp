@@ -43,7 +43,9 @@ void print_solo(const char* name,
   };
   print("2g and 4g from 1g, 3g and the whole", held_out(jobs, kind, three, held));
   print("the same, kind not known", held_out(jobs, JobKind::kUnknown, three, held));
-  print("each point from all others", leave_one_out(jobs, kind));
+  const LeaveOneOut each = leave_one_out(jobs, kind);
+  print("each point from all others", each.belief);
+  fmt::print("           the same by the law {:.2f} %\n", each.law.percent());
   print("1g, 2g, 4g from 3g and the whole",
         held_out(jobs, kind, {"3g", whole}, {"1g", "2g", "4g"}));
   print("1g to 4g from the whole", held_out(jobs, kind, {whole}, {"1g", "2g", "3g", "4g"}));
@@ -51,7 +53,7 @@ void print_solo(const char* name,
 
 void print_sweep(const Root& root, const char* model) {
   const MeasuredJobs jobs = sweep_jobs(root, model);
-  const Score each = leave_one_out(jobs, JobKind::kInference);
+  const Score each = leave_one_out(jobs, JobKind::kInference).belief;
   fmt::print(
       "{:<12} {:>3} batches, all percentages: law {:.2f} %; each from the others {:.2f} %, "
       "within 1 sd {:.0f} %\n",
@@ -153,6 +155,11 @@ int report(const Root& root) {
       a30.percent(),
       a30.covers_one(),
       a30.covers_ninety());
+  const MeasuredJobs training = training_jobs(root);
+  const std::set<std::string> slices = {"1g", "2g", "3g", "4g"};
+  fmt::print("training, 1g to 4g from the whole: {:.1f} %, with counters {:.1f} %\n",
+             held_out(training, JobKind::kTraining, {"full"}, slices).percent(),
+             held_out(training, JobKind::kTraining, {"full"}, slices, Counters::kUsed).percent());
   print_sweep(root, "resnet50");
   print_sweep(root, "mobilenet_v2");
   const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
