@@ -16,9 +16,6 @@ namespace {
 
 using predict::InterferenceClient;
 using predict::InterferenceModel;
-using predict::MeasuredStep;
-using predict::SignatureClient;
-using predict::SignatureModel;
 using predict::SoloFit;
 using predict::SoloLaw;
 using predict::SoloPoint;

@@ -92,18 +92,13 @@ void print_split(const char* name,
     print_pairs(group, score_pairs(pairs, pairs_of(models, which), with));
   }
   for (const char* const slice : kSlices) {
-    for (const auto& [group, which] : groups) {
-      if (which == PairGroup::kInside) {
-        continue;
-      }
+    for (const PairGroup group : {PairGroup::kOutside, PairGroup::kMixed}) {
+      const PairFilter meant = [&](const MeasuredPair& pair) {
+        return pair.slice == slice && pair.group(models) == group;
+      };
       print_pairs(
-          fmt::format("  {} {}", slice, which == PairGroup::kMixed ? "mixed" : "others").c_str(),
-          score_pairs(
-              pairs,
-              [&, which = which](const MeasuredPair& pair) {
-                return pair.slice == slice && pair.group(models) == which;
-              },
-              with));
+          fmt::format("  {} {}", slice, group == PairGroup::kMixed ? "mixed" : "others").c_str(),
+          score_pairs(pairs, meant, with));
     }
   }
   Score inner;

@@ -126,15 +126,19 @@ RC_GTEST_PROP(InterferenceModel, OneMoreClient_MakesNobodyFaster, ()) {
   }
 }
 
-RC_GTEST_PROP(InterferenceModel, LongerKernelsOfOne_HelpItAndNotTheOthers, ()) {
-  // Aim: rates are monotone in the kernel length.
-  std::vector<InterferenceClient> clients = any_clients(6);
-  const std::vector<double> before = rates(clients);
-  clients[0].kernel_length *= 3;
-  const std::vector<double> after = rates(clients);
-  RC_ASSERT(after[0] >= before[0] - 1e-9);
-  for (std::size_t i = 1; i < before.size(); ++i) {
-    RC_ASSERT(after[i] <= before[i] + 1e-9);
+RC_GTEST_PROP(InterferenceModel, AnyBusyJobs_SplitByLengthToThePower, ()) {
+  // Aim: without serial parts and slack rates are weights over their sum, whatever the number.
+  std::vector<InterferenceClient> clients = any_clients(static_cast<int>(kMpsClientsMax));
+  double sum = 0;
+  for (InterferenceClient& client : clients) {
+    client.serial = 0;
+    client.busy = 1;
+    sum += std::pow(client.kernel_length, kKernelExponent);
+  }
+  const std::vector<double> out = rates(clients);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const double expected = std::pow(clients[i].kernel_length, kKernelExponent) / sum;
+    RC_ASSERT(std::abs(out[i] - expected) < 1e-9);
   }
 }
 
