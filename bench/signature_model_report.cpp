@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -200,5 +201,14 @@ int main(int count, char** arguments) {
     fmt::print(stderr, "usage: signature_model_report DIRECTORY (the reference material's root)\n");
     return 2;
   }
-  return septule::predict::test::report(arguments[1]);
+  const std::filesystem::path root = arguments[1];
+  std::error_code ignored;
+  if (!std::filesystem::exists(root / "data/hierarchical", ignored)) {
+    fmt::print(stderr,
+               "there is no data/hierarchical in {}; name the reference material's root (make "
+               "accuracy takes it from SEPTULE_SHARED)\n",
+               arguments[1]);
+    return 3;
+  }
+  return septule::predict::test::report(root);
 }
