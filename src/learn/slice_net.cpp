@@ -30,6 +30,9 @@ constexpr double kSmUnit = 100;
 constexpr double kMemoryUnit = 100;
 constexpr double kPowerUnit = 100;
 constexpr double kFootprintUnit = 1000;
+/// What is left of the belief in classes that fit other slices: only a tie-break, and an answer
+/// where no class fits what the job fits.
+constexpr float kOtherSmallest = 1e-9F;
 /// No class is believed less likely than this beside the most likely one, so that the classes that
 /// fit a slice never all have no weight.
 constexpr float kLogBeliefMin = -46;
@@ -316,8 +319,12 @@ Status SliceNet::read_classes(const NetworkWeights& weights) {
       return invalid("tensor \"class.time\" has a value that is not above 0");
     }
   }
+  smallest_.assign(is_job_.size(), 0);
   for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
     read(*speed, predict::kSlices, slice, &speeds_[slice]);
+    for (const std::size_t index : speeds_[slice].classes) {
+      smallest_[index] = slice;
+    }
     const bool has_job = std::ranges::any_of(speeds_[slice].classes,
                                              [this](std::size_t index) { return is_job_[index]; });
     if (!has_job) {
@@ -409,6 +416,22 @@ void SliceNet::add_belief(const Member& member,
   }
 }
 
+void SliceNet::condition(const predict::MpsMatrix& matrix,
+                         const Columns& columns,
+                         Belief* belief) const {
+  for (std::size_t lane = 0; lane < columns.count; ++lane) {
+    const std::optional<ComputeSlices>& smallest = matrix.smallest[columns.columns[lane].index];
+    if (!smallest.has_value()) {
+      continue;
+    }
+    for (std::size_t index = 0; index < smallest_.size(); ++index) {
+      if (predict::kSliceComputeSlices[smallest_[index]] != smallest->value()) {
+        (*belief)[index].at[lane] *= kOtherSmallest;
+      }
+    }
+  }
+}
+
 namespace {
 
 struct Estimate {
@@ -478,6 +501,7 @@ Result<predict::SlicePredictions> SliceNet::predict_with(const predict::MpsMatri
   for (const Member& member : members_) {
     add_belief(member, columns, fillers, &belief);
   }
+  condition(matrix, columns, &belief);
   predict::SlicePredictions predictions;
   for (std::size_t lane = 0; lane < columns.count; ++lane) {
     const predict::SlicePrediction answer = prediction(belief, lane);

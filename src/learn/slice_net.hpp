@@ -44,7 +44,7 @@ struct SliceNetForm {
 ///   layer l = 1 .. layers - 1: u = relu(W h + b + U mean(h) + V max(h)), mean and max over all
 ///     columns; h = u for l = 1, else h = h + u
 ///   belief = softmax((Wc h + bc) / temperature) over the classes that are jobs; averaged over the
-///     members
+///     members; where a job's smallest slice is declared, times 1e-9 for classes with another one
 ///
 /// Tensors, for each member M from 0 (LibTorch's layout [outputs, inputs]):
 ///   memberM.input.weight [width, 10 or 15], memberM.input.bias [width]
@@ -126,6 +126,7 @@ class SliceNet final : public predict::SliceModel {
                   const Columns& columns,
                   Fillers fillers,
                   Belief* belief) const;
+  void condition(const predict::MpsMatrix& matrix, const Columns& columns, Belief* belief) const;
   predict::SlicePrediction prediction(const Belief& belief, std::size_t lane) const;
 
   SliceNetForm form_;
@@ -134,7 +135,8 @@ class SliceNet final : public predict::SliceModel {
   double sd_floor_ = 0;
   double time_median_part_ = 1;
   std::vector<Member> members_;
-  std::vector<bool> is_job_;  ///< by class
+  std::vector<bool> is_job_;           ///< by class
+  std::vector<std::size_t> smallest_;  ///< by class: index of the smallest slice it has
   std::array<Quantity, kTimes> times_;
   std::array<Quantity, predict::kSlices> speeds_;
 };

@@ -27,6 +27,7 @@ using predict::SlicePredictions;
 using Fillers = SliceNet::Fillers;
 
 constexpr std::array<int, 3> kMeasured = {100, 50, 14};
+constexpr std::size_t kSure = 3;  ///< the class that SureBelief believes in
 constexpr SliceNetForm kSmall = {.width = 8, .layers = 3, .classes = 6, .members = 2};
 
 /// The network by the definition in slice_net.hpp, one column after the other.
@@ -207,6 +208,21 @@ std::vector<std::vector<double>> features_of(const MpsMatrix& matrix, std::size_
   return out;
 }
 
+/// The belief of a job whose smallest slice is declared.
+void conditioned(const PlainNet& net,
+                 std::optional<ComputeSlices> smallest,
+                 std::vector<double>* belief) {
+  for (std::size_t index = 0; smallest.has_value() && index < belief->size(); ++index) {
+    int last = 7;
+    for (std::size_t slice = 0; slice < 5; ++slice) {
+      if (net.value("class.speed", index * 5 + slice) > 0) {
+        last = predict::kSliceComputeSlices[slice];
+      }
+    }
+    (*belief)[index] *= last == smallest->value() ? 1 : 1e-9;
+  }
+}
+
 void expect_plain(const PlainNet& net,
                   const SlicePrediction& prediction,
                   const std::vector<double>& belief) {
@@ -260,15 +276,19 @@ TEST(SliceNet_Prediction, EqualsPlainLoops) {
     const PlainNet plain(weights);
     Rng rng(seed);
     for (std::size_t jobs = 1; jobs <= 7; ++jobs) {
-      const MpsMatrix matrix = test::drawn_matrix(sets[(seed + jobs) % sets.size()], jobs, &rng);
+      MpsMatrix matrix = test::drawn_matrix(sets[(seed + jobs) % sets.size()], jobs, &rng);
+      for (std::size_t column = 0; column < seed; ++column) {  // more and more are declared
+        matrix.smallest[column % 7] = ComputeSlices(predict::kSliceComputeSlices[rng.below(5)]);
+      }
       for (const Fillers fillers : {Fillers::kExcluded, Fillers::kPossible}) {
         const auto predicted = net->predict_with(matrix, fillers);
         ASSERT_TRUE(predicted.has_value()) << predicted.error().message;
-        const auto belief = plain.belief(features_of(matrix, seed < 6 ? 10 : 15), fillers);
+        auto belief = plain.belief(features_of(matrix, seed < 6 ? 10 : 15), fillers);
         std::size_t at = 0;
         for (std::size_t column = 0; column < 7; ++column) {
           ASSERT_EQ((*predicted)[column].has_value(), matrix.is_present(column));
           if (matrix.is_present(column)) {
+            conditioned(plain, matrix.smallest[column], &belief[at]);
             SCOPED_TRACE(fmt::format("{} {} {}", seed, jobs, fillers == Fillers::kPossible));
             expect_plain(plain, *(*predicted)[column], belief[at++]);
           }
@@ -401,12 +421,13 @@ TEST(SliceNet_SureBelief, GivesThatClass) {
   for (std::size_t column = 0; column < 7; ++column) {
     for (std::size_t slice = 0; slice < 3; ++slice) {
       const std::vector<float>& time = weights.find("class.time")->data;
-      EXPECT_NEAR((*jobs)[column]->time[slice], static_cast<double>(time[3 * 3 + slice]), 1e-12);
+      EXPECT_NEAR(
+          (*jobs)[column]->time[slice], static_cast<double>(time[kSure * 3 + slice]), 1e-12);
       EXPECT_NEAR((*jobs)[column]->time_sd[slice], 0.005, 1e-6);
       EXPECT_NEAR((*columns)[column]->time[slice], static_cast<double>(time[3 + slice]), 1e-12);
     }
     for (std::size_t slice = 1; slice < 5; ++slice) {
-      const auto speed = static_cast<double>(weights.find("class.speed")->data[(3 * 5) + slice]);
+      const auto speed = static_cast<double>(weights.find("class.speed")->data[kSure * 5 + slice]);
       if (speed > 0) {
         EXPECT_NEAR((*jobs)[column]->speed[slice], speed, 1e-12);
       } else {  // it does not fit there: what the others have, none of which is believed
@@ -484,6 +505,24 @@ TEST(SliceNet_Counters, CountOnlyWhereTheNetworkHasThem) {
   ASSERT_FALSE(SliceNet::make(wrong).has_value());
   EXPECT_NE(SliceNet::make(wrong).error().message.find("no tensor \"counter.mean\""),
             std::string::npos);
+}
+
+TEST(SliceNet_DeclaredFit, NarrowsTheBelief) {
+  // Only classes with the same smallest slice count; where there is none, all do as before.
+  const NetworkWeights weights = test::drawn_slice_net(16, {});
+  const auto net = net_of(weights);
+  Rng rng(17);
+  MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+  const auto before = net->predict(matrix);
+  matrix.smallest[1] = ComputeSlices(7);  // no class: all of them run on 3g
+  matrix.smallest[2] = ComputeSlices(1);
+  const auto after = net->predict(matrix);
+  ASSERT_TRUE(before.has_value() && after.has_value());
+  EXPECT_TRUE(same(*(*before)[0], *(*after)[0]));
+  EXPECT_FALSE(same(*(*before)[2], *(*after)[2]));
+  for (std::size_t slice = 1; slice < 5; ++slice) {
+    EXPECT_NEAR((*before)[1]->speed[slice], (*after)[1]->speed[slice], 1e-6);
+  }
 }
 
 TEST(SliceNet_HugeWeights, AreRefusedWhenAsked) {
