@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,7 +44,9 @@ void print_solo(const char* name,
   };
   print("2g and 4g from 1g, 3g and the whole", held_out(jobs, kind, three, held));
   print("the same, kind not known", held_out(jobs, JobKind::kUnknown, three, held));
-  print("each point from all others", leave_one_out(jobs, kind));
+  const LeaveOneOut each = leave_one_out(jobs, kind);
+  print("each point from all others", each.belief);
+  fmt::print("           the same by the law {:.2f} %\n", each.law.percent());
   print("1g, 2g, 4g from 3g and the whole",
         held_out(jobs, kind, {"3g", whole}, {"1g", "2g", "4g"}));
   print("1g to 4g from the whole", held_out(jobs, kind, {whole}, {"1g", "2g", "3g", "4g"}));
@@ -51,7 +54,7 @@ void print_solo(const char* name,
 
 void print_sweep(const Root& root, const char* model) {
   const MeasuredJobs jobs = sweep_jobs(root, model);
-  const Score each = leave_one_out(jobs, JobKind::kInference);
+  const Score each = leave_one_out(jobs, JobKind::kInference).belief;
   fmt::print(
       "{:<12} {:>3} batches, all percentages: law {:.2f} %; each from the others {:.2f} %, "
       "within 1 sd {:.0f} %\n",
@@ -90,18 +93,13 @@ void print_split(const char* name,
     print_pairs(group, score_pairs(pairs, pairs_of(models, which), with));
   }
   for (const char* const slice : kSlices) {
-    for (const auto& [group, which] : groups) {
-      if (which == PairGroup::kInside) {
-        continue;
-      }
+    for (const PairGroup group : {PairGroup::kOutside, PairGroup::kMixed}) {
+      const PairFilter meant = [&](const MeasuredPair& pair) {
+        return pair.slice == slice && pair.group(models) == group;
+      };
       print_pairs(
-          fmt::format("  {} {}", slice, which == PairGroup::kMixed ? "mixed" : "others").c_str(),
-          score_pairs(
-              pairs,
-              [&, which = which](const MeasuredPair& pair) {
-                return pair.slice == slice && pair.group(models) == which;
-              },
-              with));
+          fmt::format("  {} {}", slice, group == PairGroup::kMixed ? "mixed" : "others").c_str(),
+          score_pairs(pairs, meant, with));
     }
   }
   Score inner;
@@ -153,6 +151,11 @@ int report(const Root& root) {
       a30.percent(),
       a30.covers_one(),
       a30.covers_ninety());
+  const MeasuredJobs training = training_jobs(root);
+  const std::set<std::string> slices = {"1g", "2g", "3g", "4g"};
+  fmt::print("training, 1g to 4g from the whole: {:.1f} %, with counters {:.1f} %\n",
+             held_out(training, JobKind::kTraining, {"full"}, slices).percent(),
+             held_out(training, JobKind::kTraining, {"full"}, slices, Counters::kUsed).percent());
   print_sweep(root, "resnet50");
   print_sweep(root, "mobilenet_v2");
   const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
@@ -198,5 +201,14 @@ int main(int count, char** arguments) {
     fmt::print(stderr, "usage: signature_model_report DIRECTORY (the reference material's root)\n");
     return 2;
   }
-  return septule::predict::test::report(arguments[1]);
+  const std::filesystem::path root = arguments[1];
+  std::error_code ignored;
+  if (!std::filesystem::exists(root / "data/hierarchical", ignored)) {
+    fmt::print(stderr,
+               "there is no data/hierarchical in {}; name the reference material's root (make "
+               "accuracy takes it from SEPTULE_SHARED)\n",
+               arguments[1]);
+    return 3;
+  }
+  return septule::predict::test::report(root);
 }

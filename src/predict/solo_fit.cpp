@@ -60,7 +60,7 @@ double noise_of(JobKind kind) {
 }
 
 /// Standard deviation of what counters say about shares: chosen on the MISO jobs, where one point
-/// and counters leave 21 % of error instead of 32 % [C].
+/// and counters leave 24 % of error instead of 36 % [C].
 constexpr double kCounterSd = .1;
 
 /// Logarithm of a normal density, without its constant.

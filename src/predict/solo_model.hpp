@@ -22,8 +22,9 @@ struct SoloTerms {
 
 /// The saturating additive roofline (performance-model.md section 2):
 ///   step = serial + compute / min(c, usable) + memory / b
-/// with c and b of Resources. serial, compute, memory >= 0, not all 0; usable in (0, 1]. More
-/// resources never make it slower. A plain value.
+/// with c and b of Resources. serial, compute, memory >= 0, not all 0; usable in (0, 1], where 1 is
+/// no limit at all: none was seen, also not beyond the GPU measured. More resources never make it
+/// slower. A plain value.
 struct SoloLaw {
   double serial = 0;
   double compute = 0;
@@ -32,7 +33,7 @@ struct SoloLaw {
 
   SoloTerms terms(const Resources& at) const {
     const double limit = usable * at.sm_speed;
-    const double used = at.compute < limit ? at.compute : limit;
+    const double used = usable < 1 && limit < at.compute ? limit : at.compute;
     return {.serial = serial,
             .compute = compute / used,
             .memory = memory / at.bandwidth,

@@ -46,6 +46,7 @@ struct MeasuredJob {
   std::string name;   ///< "resnet50:8"
   std::string model;  ///< "resnet50"
   std::map<std::string, SoloPoint> points;
+  JobCounters counters;  ///< of MISO's jobs
 
   std::vector<SoloPoint> all() const {
     std::vector<SoloPoint> out;
@@ -126,8 +127,13 @@ inline MeasuredJobs training_jobs(const Root& root) {
     if (!row.at("median_step_s").empty()) {
       const std::string slice =
           row.at("slice").front() == '7' ? "full" : row.at("slice").substr(0, 2);
-      reader.job(row.at("model"), row.at("batch")).points[slice] = {
-          .at = a100_slice(slice), .step = septule::test::number_of(row, "median_step_s")};
+      MeasuredJob& job = reader.job(row.at("model"), row.at("batch"));
+      if (!row.at("util_sm_pct").empty()) {
+        job.counters.sm_percent = septule::test::number_of(row, "util_sm_pct");
+        job.counters.memory_percent = septule::test::number_of(row, "util_mem_pct");
+      }
+      job.points[slice] = {.at = a100_slice(slice),
+                           .step = septule::test::number_of(row, "median_step_s")};
     }
   }
   return reader.take();
@@ -186,23 +192,28 @@ inline Score law_errors(const MeasuredJobs& jobs, LawForm form) {
   return score;
 }
 
-inline SoloFit fit_of(const std::vector<SoloPoint>& points, JobKind kind) {
-  Result<SoloFit> fit = SoloFit::make(points, {.kind = kind, .counters = {}, .usable = {}});
+inline SoloFit fit_of(const std::vector<SoloPoint>& points,
+                      JobKind kind,
+                      const JobCounters& counters = {}) {
+  Result<SoloFit> fit = SoloFit::make(points, {.kind = kind, .counters = counters, .usable = {}});
   SEPTULE_CHECK(fit.has_value(), "measured points are valid");
   return std::move(fit).value();
 }
 
 /// Steps on `held` from those on `given`; jobs that lack one are left out.
+enum class Counters { kUnused, kUsed };
 inline Score held_out(const MeasuredJobs& jobs,
                       JobKind kind,
                       const std::set<std::string>& given,
-                      const std::set<std::string>& held) {
+                      const std::set<std::string>& held,
+                      Counters counters = Counters::kUnused) {
   Score score;
   for (const MeasuredJob& job : jobs) {
     if (!job.has(given) || !job.has(held)) {
       continue;
     }
-    const SoloFit fit = fit_of(job.of(given), kind);
+    const SoloFit fit =
+        fit_of(job.of(given), kind, counters == Counters::kUsed ? job.counters : JobCounters());
     for (const SoloPoint& point : job.of(held)) {
       const StepBelief belief = fit.predict(point.at);
       score.add(belief.step, point.step, belief.log_sd);
@@ -228,20 +239,25 @@ inline Score held_out_by_law(const MeasuredJobs& jobs,
   return score;
 }
 
-/// Each point from all others of its job, for jobs with at least five.
-inline Score leave_one_out(const MeasuredJobs& jobs, JobKind kind) {
-  Score score;
+/// Each point from all others of its job, for jobs with at least five: by the belief and by the
+/// law.
+struct LeaveOneOut {
+  Score belief;
+  Score law;
+};
+inline LeaveOneOut leave_one_out(const MeasuredJobs& jobs, JobKind kind) {
+  LeaveOneOut score;
   for (const MeasuredJob& job : jobs) {
     for (const auto& [slice, point] : job.points) {
       if (job.points.size() <= kFullLawPoints) {
         continue;
       }
-      std::map<std::string, SoloPoint> rest = job.points;
-      rest.erase(slice);
-      const StepBelief belief =
-          fit_of(MeasuredJob{.name = {}, .model = {}, .points = rest}.all(), kind)
-              .predict(point.at);
-      score.add(belief.step, point.step, belief.log_sd);
+      MeasuredJob rest = job;
+      rest.points.erase(slice);
+      const SoloFit fit = fit_of(rest.all(), kind);
+      const StepBelief belief = fit.predict(point.at);
+      score.belief.add(belief.step, point.step, belief.log_sd);
+      score.law.add(fit.law().step(point.at), point.step);
     }
   }
   return score;
