@@ -87,17 +87,18 @@ Json limits_document(const std::optional<predict::SliceLimits>& limits) {
                 {"points", limits->point_count}};
   for (std::size_t i = 0; i < predict::kSlices; ++i) {
     const std::string slice(predict::kSliceNames[i]);
-    if (!limits->shares[i]) {
+    const std::optional<predict::LimitShares>& shares = limits->shares[i];
+    if (!shares) {
       document[slice] = nullptr;
       continue;
     }
     for (std::size_t k = 0; k < predict::kLimits; ++k) {
-      const double share = limits->shares[i]->share[k];
+      const double share = shares->share[k];
       if (share > 0) {
         document[slice]["shares"][limit_key(static_cast<predict::Limit>(k))] = figure(share);
       }
     }
-    document[slice]["text"] = predict::explain_limits(*limits->shares[i]);
+    document[slice]["text"] = predict::explain_limits(*shares);
   }
   return document;
 }
@@ -131,9 +132,9 @@ std::string limits_text(const PredictedRun& run) {
                         limits->is_measured ? "measured step time" : "predicted speed",
                         limits->point_count == 1 ? "" : "s");
     for (std::size_t i = 0; i < predict::kSlices; ++i) {
-      if (limits->shares[i]) {
-        text += fmt::format(
-            "  {}  {}\n", predict::kSliceNames[i], predict::explain_limits(*limits->shares[i]));
+      if (const std::optional<predict::LimitShares>& shares = limits->shares[i]; shares) {
+        text +=
+            fmt::format("  {}  {}\n", predict::kSliceNames[i], predict::explain_limits(*shares));
       }
     }
   }

@@ -252,7 +252,7 @@ class TableReader {
                                       slice_names_text()));
       }
       is_same = draft.job.smallest.value_or(*slice) == *slice;
-      draft.job.smallest = *slice;
+      draft.job.smallest = slice;
     } else {
       const std::optional<double> number = parse_number(cell);
       const std::string fault = mps_number_fault(column.field, number.value_or(-1));

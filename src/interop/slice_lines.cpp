@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,10 +19,12 @@ void append_list(std::string& line,
                  const predict::SlicePredictions& predictions,
                  const Value& value) {
   fmt::format_to(std::back_inserter(line), "\"{}\":[", slice);
-  for (std::size_t column = 0; column < predictions.size(); ++column) {
-    line += column == 0 ? "" : ",";
-    if (predictions[column].has_value()) {
-      fmt::format_to(std::back_inserter(line), "{:.7g}", value(*predictions[column]));
+  std::string_view separator;
+  for (const std::optional<predict::SlicePrediction>& prediction : predictions) {
+    line += separator;
+    separator = ",";
+    if (prediction.has_value()) {
+      fmt::format_to(std::back_inserter(line), "{:.7g}", value(*prediction));
     } else {
       line += "null";
     }

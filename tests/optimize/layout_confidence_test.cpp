@@ -123,7 +123,7 @@ TEST_F(LayoutConfidenceTest, OptionsOutOfRange_AreRefused) {
   EXPECT_TRUE(refused(1, {.coverage = 1}));
   EXPECT_TRUE(refused(1, {.correlation = -0.1}));
   EXPECT_TRUE(refused(1, {.correlation = 1.1}));
-  EXPECT_TRUE(refused(1, {.coverage = NAN}));
+  EXPECT_TRUE(refused(1, {.coverage = std::nan("")}));
   EXPECT_FALSE(refused(7, {.draws = 1}));
 }
 
