@@ -1,5 +1,6 @@
 #include "learn_train/network_trainer.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/digest.hpp"
@@ -19,13 +20,12 @@ bool is_validation_mix(int mix) {
   return (digest.value() >> 32U) % kValidationParts == 0;
 }
 
-}  // namespace
-
-TrainingSplit split_by_mix(const TrainingData& data, std::optional<int> scored) {
+template <class IsScored>
+TrainingSplit split_rows(const TrainingData& data, IsScored is_scored) {
   TrainingSplit split;
   for (std::size_t i = 0; i < data.rows.size(); ++i) {
     const TrainingRow& row = data.rows[i];
-    if (scored == row.fold) {
+    if (is_scored(row)) {
       split.scored.push_back(static_cast<int>(i));
     } else if (is_validation_mix(row.mix)) {
       split.validate.push_back(static_cast<int>(i));
@@ -34,6 +34,20 @@ TrainingSplit split_by_mix(const TrainingData& data, std::optional<int> scored) 
     }
   }
   return split;
+}
+
+}  // namespace
+
+TrainingSplit split_by_mix(const TrainingData& data, std::optional<int> scored) {
+  return split_rows(data, [&](const TrainingRow& row) { return scored == row.fold; });
+}
+
+TrainingSplit split_by_family(const TrainingData& data, std::string_view family) {
+  return split_rows(data, [&](const TrainingRow& row) {
+    return std::ranges::any_of(row.classes, [&](int job_class) {
+      return data.classes[static_cast<std::size_t>(job_class)].model == family;
+    });
+  });
 }
 
 }  // namespace septule::learn_train

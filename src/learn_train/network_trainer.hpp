@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -24,6 +25,9 @@ struct TrainingSplit {
 /// others a tenth of the mixes (chosen by a hash of the mix's number, fixed beforehand) validate,
 /// the rest trains. With no fold all rows train or validate.
 TrainingSplit split_by_mix(const TrainingData& data, std::optional<int> scored);
+/// Leaves a family out: rows in which it occurs are scored and no other part of the training sees
+/// them; the rest is split as above.
+TrainingSplit split_by_family(const TrainingData& data, std::string_view family);
 
 /// What an epoch came to; losses are the network's own, over all rows of their kind.
 struct EpochRecord {

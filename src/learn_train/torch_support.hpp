@@ -68,9 +68,9 @@ inline Status import_into(const learn::NetworkWeights& from,
                                        shape.begin(),
                                        shape.end(),
                                        [](int a, std::int64_t b) { return a == b; })) {
-    return Error{ErrorCode::kInvalidInput,
-                 fmt::format("the weights have no tensor \"{}\" of the shape this network asks for",
-                             name)};
+    return Error{
+        ErrorCode::kInvalidInput,
+        fmt::format("the weights have no tensor \"{}\" of the shape this network asks for", name)};
   }
   const torch::NoGradGuard no_grad;
   into.copy_(torch::tensor(tensor->data).reshape(shape));

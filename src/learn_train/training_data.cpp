@@ -73,14 +73,12 @@ class Table {
     SEPTULE_TRY(const std::string cell, text(row, column));
     const std::optional<std::int64_t> value = parse_integer(cell);
     if (!value || *value < min || *value > max) {
-      return error(
-          row,
-          column,
-          fmt::format(
-              "{} is not valid; expected a whole number from {} to {}",
-              quoted_for_message(cell),
-              min,
-              max));
+      return error(row,
+                   column,
+                   fmt::format("{} is not valid; expected a whole number from {} to {}",
+                               quoted_for_message(cell),
+                               min,
+                               max));
     }
     return static_cast<int>(*value);
   }
@@ -141,11 +139,12 @@ class DataParser {
       SEPTULE_TRY(job.time[2], table.number(i, "target_3g"));
       const auto [least, largest] = std::ranges::minmax(job.time);
       if (!(least > 0) || largest != 1) {
-        return table.error(i,
-                           "target_7g",
-                           fmt::format("the targets {} are not valid; expected times in (0, 1], the "
-                                       "largest of which is 1",
-                                       fmt::join(job.time, ", ")));
+        return table.error(
+            i,
+            "target_7g",
+            fmt::format("the targets {} are not valid; expected times in (0, 1], the "
+                        "largest of which is 1",
+                        fmt::join(job.time, ", ")));
       }
       data_.classes.push_back(std::move(job));
     }
@@ -201,10 +200,8 @@ class DataParser {
       return {};
     }
     const auto fault = [&](std::string_view what) {
-      return interop::input_error(files_[4].source_name,
-                                  0,
-                                  fmt::format("model {} batch {}", job.model, job.batch),
-                                  what);
+      return interop::input_error(
+          files_[4].source_name, 0, fmt::format("model {} batch {}", job.model, job.batch), what);
     };
     if (!job.speed[0] || !job.speed[1] || !job.speed[2]) {
       return fault("has no step time on one of 7g, 4g and 3g; expected all three");
@@ -273,12 +270,13 @@ class DataParser {
       }
       const int fold = fold_of_mix.try_emplace(row.mix, row.fold).first->second;
       if (fold != row.fold) {
-        return table.error(i,
-                           "val5",
-                           fmt::format("is {}; mix {} was in fold {} before (a mix sits in one fold)",
-                                       row.fold,
-                                       row.mix,
-                                       fold));
+        return table.error(
+            i,
+            "val5",
+            fmt::format("is {}; mix {} was in fold {} before (a mix sits in one fold)",
+                        row.fold,
+                        row.mix,
+                        fold));
       }
       data_.rows.push_back(row);
     }
@@ -290,14 +288,15 @@ class DataParser {
     SEPTULE_TRY(const interop::NpyArray array, interop::read_npy({file.text, file.source_name}));
     const std::vector<std::size_t> expected = {data_.rows.size(), kLevels, kColumns};
     if (array.shape != expected) {
-      return interop::input_error(file.source_name,
-                                  0,
-                                  "",
-                                  fmt::format("has the shape ({}); expected ({}), a row for each of "
-                                              "{}",
-                                              fmt::join(array.shape, ", "),
-                                              fmt::join(expected, ", "),
-                                              files_[2].source_name));
+      return interop::input_error(
+          file.source_name,
+          0,
+          "",
+          fmt::format("has the shape ({}); expected ({}), a row for each of "
+                      "{}",
+                      fmt::join(array.shape, ", "),
+                      fmt::join(expected, ", "),
+                      files_[2].source_name));
     }
     std::size_t next = 0;
     for (std::size_t i = 0; i < data_.rows.size(); ++i) {
@@ -339,17 +338,16 @@ class DataParser {
         const JobClass& job = data_.classes[static_cast<std::size_t>(row.classes[column])];
         for (std::size_t slice = 0; slice < kTargetSlices; ++slice) {
           if (std::abs(row.target[slice][column] - job.time[slice]) > kTripleTolerance) {
-            return interop::input_error(
-                files_[1].source_name,
-                0,
-                fmt::format("row {} column {}", i, column),
-                fmt::format("{} is {}; class {} ({}:{}) has {}",
-                            predict::kSliceNames[slice],
-                            row.target[slice][column],
-                            row.classes[column],
-                            job.model,
-                            job.batch,
-                            job.time[slice]));
+            return interop::input_error(files_[1].source_name,
+                                        0,
+                                        fmt::format("row {} column {}", i, column),
+                                        fmt::format("{} is {}; class {} ({}:{}) has {}",
+                                                    predict::kSliceNames[slice],
+                                                    row.target[slice][column],
+                                                    row.classes[column],
+                                                    job.model,
+                                                    job.batch,
+                                                    job.time[slice]));
           }
         }
       }

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "learn/unet.hpp"
+#include "learn_train/scores.hpp"
 #include "learn_train/torch_support.hpp"
+#include "predict/slice_regression.hpp"
 
 namespace septule::learn_train {
 
@@ -19,29 +22,29 @@ constexpr double kKerasAdamEpsilon = 1e-7;
 constexpr std::int64_t kPaddedRows = 4;
 constexpr std::int64_t kPaddedColumns = 8;
 
-/// The network of miso.md 3.3 over named tensors. Names: "encoder0.conv0.weight" and so on; a batch
-/// normalisation has weight, bias, mean and variance.
+/// Whether batch normalisation uses the batch's statistics (and learns from them) or the kept ones.
+enum class Mode { kTraining, kEvaluation };
+
+/// The network of miso.md 3.3 over named tensors, as learn::unet_form() names them.
 class UnetModule {
  public:
   explicit UnetModule(std::uint64_t seed) : rng_(Rng(seed)) {
     add_pair("encoder0", 1, 32);
     add_pair("encoder1", 32, 64);
-    add_pair("centre", 64, 256);
+    add_pair("center", 64, 256);
     add_decoder("decoder1", 256, 64);
     add_decoder("decoder0", 64, 32);
     add_convolution("output", {1, 32, 1, 1});
   }
 
   /// Rows x 1 x 4 x 8 in, rows x 3 x 7 out.
-  torch::Tensor forward(const torch::Tensor& input, bool is_training) {
-    is_training_ = is_training;
-    const torch::Tensor skip0 = pair("encoder0", input);
-    const torch::Tensor skip1 = pair("encoder1", torch::max_pool2d(skip0, {2, 2}, {2, 2}));
-    const torch::Tensor centre = pair("centre", torch::max_pool2d(skip1, {2, 2}, {2, 2}));
-    const torch::Tensor up1 = decoder("decoder1", centre, skip1);
-    const torch::Tensor up0 = decoder("decoder0", up1, skip0);
-    const torch::Tensor out =
-        torch::conv2d(up0, tensor("output.weight"), tensor("output.bias"));
+  torch::Tensor forward(const torch::Tensor& input, Mode mode) const {
+    const torch::Tensor skip0 = pair("encoder0", input, mode);
+    const torch::Tensor skip1 = pair("encoder1", torch::max_pool2d(skip0, {2, 2}, {2, 2}), mode);
+    const torch::Tensor center = pair("center", torch::max_pool2d(skip1, {2, 2}, {2, 2}), mode);
+    const torch::Tensor up1 = decoder("decoder1", center, {skip1, mode});
+    const torch::Tensor up0 = decoder("decoder0", up1, {skip0, mode});
+    const torch::Tensor out = torch::conv2d(up0, tensor("output.weight"), tensor("output.bias"));
     return out.select(1, 0).slice(1, 0, kTargetSlices).slice(2, 0, kColumns);
   }
 
@@ -73,8 +76,7 @@ class UnetModule {
     // Glorot uniform; the sum of both fans is the same for a transposed convolution.
     const std::int64_t fans = (shape[0] + shape[1]) * shape[2] * shape[3];
     add(name + ".weight",
-        uniform_tensor(
-            shape, std::sqrt(6.0 / static_cast<double>(fans)), rng_.stream(name)),
+        uniform_tensor(shape, std::sqrt(6.0 / static_cast<double>(fans)), rng_.stream(name)),
         true);
     const bool is_transposed = name.ends_with(".up");
     add(name + ".bias", torch::zeros({shape[is_transposed ? 1 : 0]}), true);
@@ -82,8 +84,8 @@ class UnetModule {
   void add_norm(const std::string& name, std::int64_t channels) {
     add(name + ".weight", torch::ones({channels}), true);
     add(name + ".bias", torch::zeros({channels}), true);
-    add(name + ".mean", torch::zeros({channels}), false);
-    add(name + ".variance", torch::ones({channels}), false);
+    add(name + ".running_mean", torch::zeros({channels}), false);
+    add(name + ".running_var", torch::ones({channels}), false);
   }
   void add_pair(const std::string& name, std::int64_t in, std::int64_t out) {
     add_convolution(name + ".conv0", {out, in, 2, 2});
@@ -93,48 +95,51 @@ class UnetModule {
   }
   void add_decoder(const std::string& name, std::int64_t in, std::int64_t out) {
     add_convolution(name + ".up", {in, out, 2, 2});
-    add_norm(name + ".norm", 2 * out);
+    add_norm(name + ".norm_up", 2 * out);
     add_pair(name, 2 * out, out);
   }
 
-  torch::Tensor& tensor(std::string_view name) {
+  struct Skip {
+    torch::Tensor map;
+    Mode mode;
+  };
+
+  const torch::Tensor& tensor(std::string_view name) const {
     const auto found =
         std::ranges::find_if(tensors_, [&](const NamedTensor& one) { return one.name == name; });
     SEPTULE_CHECK(found != tensors_.end(), "a layer asks for tensors that were made for it");
     return found->value;
   }
-  torch::Tensor norm(const std::string& name, const torch::Tensor& input) {
+  torch::Tensor norm(const std::string& name, const torch::Tensor& input, Mode mode) const {
     return torch::relu(torch::batch_norm(input,
                                          tensor(name + ".weight"),
                                          tensor(name + ".bias"),
-                                         tensor(name + ".mean"),
-                                         tensor(name + ".variance"),
-                                         is_training_,
+                                         tensor(name + ".running_mean"),
+                                         tensor(name + ".running_var"),
+                                         mode == Mode::kTraining,
                                          kBatchNormMomentum,
                                          kBatchNormEpsilon,
                                          false));
   }
-  torch::Tensor convolution(const std::string& name, const torch::Tensor& input) {
+  torch::Tensor convolution(const std::string& name, const torch::Tensor& input) const {
     // SAME padding of a 2x2 kernel: a column on the right and a row at the bottom.
     return torch::conv2d(torch::constant_pad_nd(input, {0, 1, 0, 1}),
                          tensor(name + ".weight"),
                          tensor(name + ".bias"));
   }
-  torch::Tensor pair(const std::string& name, const torch::Tensor& input) {
-    const torch::Tensor first = norm(name + ".norm0", convolution(name + ".conv0", input));
-    return norm(name + ".norm1", convolution(name + ".conv1", first));
+  torch::Tensor pair(const std::string& name, const torch::Tensor& input, Mode mode) const {
+    const torch::Tensor first = norm(name + ".norm0", convolution(name + ".conv0", input), mode);
+    return norm(name + ".norm1", convolution(name + ".conv1", first), mode);
   }
-  torch::Tensor decoder(const std::string& name,
-                        const torch::Tensor& input,
-                        const torch::Tensor& skip) {
-    const torch::Tensor up = torch::conv_transpose2d(
-        input, tensor(name + ".up.weight"), tensor(name + ".up.bias"), {2, 2});
-    return pair(name, norm(name + ".norm", torch::cat({skip, up}, 1)));
+  torch::Tensor decoder(const std::string& name, const torch::Tensor& in, const Skip& skip) const {
+    const torch::Tensor up =
+        torch::conv_transpose2d(in, tensor(name + ".up.weight"), tensor(name + ".up.bias"), {2, 2});
+    const torch::Tensor joint = norm(name + ".norm_up", torch::cat({skip.map, up}, 1), skip.mode);
+    return pair(name, joint, skip.mode);
   }
 
   Rng rng_;
   NamedTensors tensors_;
-  bool is_training_ = false;
 };
 
 template <class Cells>
@@ -158,13 +163,11 @@ Batch batch_of(const TrainingData& data, std::span<const int> rows) {
   torch::Tensor input = torch::zeros({count, 1, kPaddedRows, kPaddedColumns});
   torch::Tensor target = torch::zeros({count, 1, kPaddedRows, kPaddedColumns});
   for (std::int64_t i = 0; i < count; ++i) {
-    const TrainingRow& row =
-        data.rows[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
+    const TrainingRow& row = data.rows[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
     fill_row(input, i, row.input);
     fill_row(target, i, row.target);
   }
-  return {input,
-          target.select(1, 0).slice(1, 0, kTargetSlices).slice(2, 0, kColumns).contiguous()};
+  return {input, target.select(1, 0).slice(1, 0, kTargetSlices).slice(2, 0, kColumns).contiguous()};
 }
 
 std::vector<Batch> batches_of(const TrainingData& data, std::span<const int> rows, int size) {
@@ -177,6 +180,56 @@ std::vector<Batch> batches_of(const TrainingData& data, std::span<const int> row
 }
 
 constexpr int kEvaluationBatch = 256;
+constexpr int kResiduals = 7;
+/// A loss counts as better by this much only (Keras' default).
+constexpr double kLeastGain = 1e-4;
+
+/// Squared errors of one job: times on 7g, 4g, 3g, then speeds on 4g, 3g, 2g, 1g.
+void add_residuals(const JobClass& job,
+                   std::array<double, kTargetSlices> time,
+                   std::array<MeanSum, kResiduals>& squares) {
+  for (std::size_t slice = 0; slice < kTargetSlices; ++slice) {
+    time[slice] = std::clamp(time[slice], learn::kUnetTimeMin, 1.0);
+    const double error = time[slice] - job.time[slice];
+    squares[slice].add(error * error);
+  }
+  const double four = time[0] / time[1];
+  const double three = time[0] / time[2];
+  const std::array<double, 4> speed = {four,
+                                       three,
+                                       predict::kMisoRegression.speed_2g(four, three),
+                                       predict::kMisoRegression.speed_1g(four, three)};
+  for (std::size_t i = 0; i < speed.size(); ++i) {
+    if (job.speed[i + 1]) {
+      const double error = speed[i] - *job.speed[i + 1];
+      squares[kTargetSlices + i].add(error * error);
+    }
+  }
+}
+
+/// Mean column of the filler by number of real jobs: what stands in for an absent job.
+learn::Tensor dummy_input_of(const TrainingData& data, std::span<const int> rows) {
+  std::array<std::array<MeanSum, kLevels>, kColumns> means;
+  for (const int index : rows) {
+    const TrainingRow& row = data.rows[static_cast<std::size_t>(index)];
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      for (std::size_t level = 0; level < kLevels && data.is_dummy(row.classes[column]); ++level) {
+        means[static_cast<std::size_t>(row.active - 1)][level].add(row.input[level][column]);
+      }
+    }
+  }
+  learn::Tensor tensor{.name = "dummy_input",
+                       .shape = {static_cast<int>(kColumns), static_cast<int>(kLevels)},
+                       .data = {}};
+  for (std::size_t active = 0; active < kColumns; ++active) {
+    // With seven jobs no filler is left.
+    const std::size_t from = std::min(active, kColumns - 2);
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      tensor.data.push_back(static_cast<float>(means[from][level].mean().value_or(1)));
+    }
+  }
+  return tensor;
+}
 
 class UnetTrainer final : public NetworkTrainer {
  public:
@@ -185,6 +238,11 @@ class UnetTrainer final : public NetworkTrainer {
         module_(options.seed),
         adam_(module_.parameters(), {.epsilon = kKerasAdamEpsilon}),
         learning_rate_(options.learning_rate) {
+    dummy_input_ = dummy_input_of(data, split.train);
+    for (const int index : split.validate) {
+      validated_.push_back(&data.rows[static_cast<std::size_t>(index)]);
+    }
+    data_ = &data;
     std::vector<int> shuffled = split.train;
     Rng(options.seed).stream("shuffle").shuffle(std::span<int>(shuffled));
     train_ = batches_of(data, shuffled, options.batch);
@@ -207,12 +265,17 @@ class UnetTrainer final : public NetworkTrainer {
     for (const NamedTensor& one : module_.tensors()) {
       weights.tensors.push_back(exported(one.name, one.value));
     }
+    weights.tensors.push_back(dummy_input_);
+    weights.tensors.push_back(residual_sd());
     return weights;
   }
 
   learn::NetworkWeights state() const override {
-    learn::NetworkWeights state = weights();
+    learn::NetworkWeights state;
     state.kind = "unet-checkpoint";
+    for (const NamedTensor& one : module_.tensors()) {
+      state.tensors.push_back(exported(one.name, one.value));
+    }
     state.settings = {{"epochs_done", epochs_done_},
                       {"epochs", options_.epochs},
                       {"learning_rate", learning_rate_},
@@ -267,7 +330,7 @@ class UnetTrainer final : public NetworkTrainer {
       const Batch& batch = train_[index];
       adam_.clear_gradients();
       const torch::Tensor loss =
-          torch::mean(torch::abs(module_.forward(batch.input, true) - batch.target));
+          torch::mean(torch::abs(module_.forward(batch.input, Mode::kTraining) - batch.target));
       loss.backward();
       adam_.step(learning_rate_, [](const std::string&) { return 0.0; });
       sum += loss.item<double>() * static_cast<double>(batch.input.size(0));
@@ -275,9 +338,9 @@ class UnetTrainer final : public NetworkTrainer {
     }
     record.train_loss = sum / static_cast<double>(rows);
     if (!std::isfinite(record.train_loss)) {
-      return Error{ErrorCode::kFailed,
-                   fmt::format("training the U-Net: the loss of epoch {} is not finite",
-                               record.epoch)};
+      return Error{
+          ErrorCode::kFailed,
+          fmt::format("training the U-Net: the loss of epoch {} is not finite", record.epoch)};
     }
     record.validation_loss = error_of(validate_);
     record.scored_error = error_of(scored_);
@@ -286,12 +349,43 @@ class UnetTrainer final : public NetworkTrainer {
     return record;
   }
 
-  std::optional<double> error_of(const std::vector<Batch>& batches) {
+  /// Root mean square errors for real jobs of the validating rows: what learn::unet_form() asks
+  /// for.
+  learn::Tensor residual_sd() const {
+    const torch::NoGradGuard no_grad;
+    std::array<MeanSum, kResiduals> squares;
+    std::size_t next = 0;
+    for (const Batch& batch : validate_) {
+      const torch::Tensor out = module_.forward(batch.input, Mode::kEvaluation).contiguous();
+      const auto cells = out.accessor<float, 3>();
+      for (std::int64_t i = 0; i < out.size(0); ++i) {
+        const TrainingRow& row = *validated_[next++];
+        for (std::size_t column = 0; column < kColumns; ++column) {
+          const JobClass& job = data_->classes[static_cast<std::size_t>(row.classes[column])];
+          const auto at = static_cast<std::int64_t>(column);
+          if (!job.is_dummy) {
+            add_residuals(job,
+                          {static_cast<double>(cells[i][0][at]),
+                           static_cast<double>(cells[i][1][at]),
+                           static_cast<double>(cells[i][2][at])},
+                          squares);
+          }
+        }
+      }
+    }
+    learn::Tensor tensor{.name = "residual_sd", .shape = {kResiduals}, .data = {}};
+    for (const MeanSum& one : squares) {
+      tensor.data.push_back(static_cast<float>(std::sqrt(one.mean().value_or(0))));
+    }
+    return tensor;
+  }
+
+  std::optional<double> error_of(const std::vector<Batch>& batches) const {
     const torch::NoGradGuard no_grad;
     double sum = 0;
     std::int64_t cells = 0;
     for (const Batch& batch : batches) {
-      sum += torch::abs(module_.forward(batch.input, false) - batch.target)
+      sum += torch::abs(module_.forward(batch.input, Mode::kEvaluation) - batch.target)
                  .to(torch::kFloat64)
                  .sum()
                  .item<double>();
@@ -301,7 +395,7 @@ class UnetTrainer final : public NetworkTrainer {
   }
 
   void lower_rate_on_plateau(double loss) {
-    if (!best_ || loss < *best_) {
+    if (!best_ || loss < *best_ - kLeastGain) {
       best_ = loss;
       epochs_without_gain_ = 0;
     } else if (++epochs_without_gain_ >= options_.patience) {
@@ -320,6 +414,9 @@ class UnetTrainer final : public NetworkTrainer {
   std::vector<Batch> train_;
   std::vector<Batch> validate_;
   std::vector<Batch> scored_;
+  const TrainingData* data_ = nullptr;
+  std::vector<const TrainingRow*> validated_;  ///< in the order of validate_
+  learn::Tensor dummy_input_;
 };
 
 }  // namespace
@@ -339,16 +436,6 @@ Result<std::unique_ptr<NetworkTrainer>> make_unet_trainer(const TrainingData& da
   });
 }
 
-int count_parameters(const learn::NetworkWeights& weights) {
-  std::size_t count = 0;
-  for (const learn::Tensor& one : weights.tensors) {
-    if (!one.name.ends_with(".mean") && !one.name.ends_with(".variance")) {
-      count += one.data.size();
-    }
-  }
-  return static_cast<int>(count);
-}
-
 Result<std::vector<UnetCells>> run_unet(const learn::NetworkWeights& weights,
                                         std::span<const UnetCells> inputs) {
   using Made = Result<std::vector<UnetCells>>;
@@ -362,7 +449,7 @@ Result<std::vector<UnetCells>> run_unet(const learn::NetworkWeights& weights,
     for (std::int64_t i = 0; i < count; ++i) {
       fill_row(padded, i, inputs[static_cast<std::size_t>(i)]);
     }
-    const torch::Tensor out = module.forward(padded, false).contiguous();
+    const torch::Tensor out = module.forward(padded, Mode::kEvaluation).contiguous();
     const auto cells = out.accessor<float, 3>();
     for (std::int64_t i = 0; i < count; ++i) {
       UnetCells& row = outputs.emplace_back();

@@ -25,15 +25,10 @@ struct UnetOptions {
   int patience = 10;
 };
 
-inline constexpr int kUnetParameters = 494849;
-
 /// `data` must outlive the trainer. kInvalidInput if no row trains or validates.
 Result<std::unique_ptr<NetworkTrainer>> make_unet_trainer(const TrainingData& data,
                                                           const TrainingSplit& split,
                                                           const UnetOptions& options);
-
-/// Trainable parameters: what of the tensors is not a running statistic.
-int count_parameters(const learn::NetworkWeights& weights);
 
 /// Outputs of the weights under LibTorch in evaluation mode: what our own inference must equal.
 using UnetCells = std::array<std::array<double, kColumns>, kTargetSlices>;
