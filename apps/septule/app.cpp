@@ -53,6 +53,7 @@ std::vector<Command> all_commands() {
           trace_describe_command(),
           simulate_command(),
           policies_command(),
+          train_predictor_command(),
           completion_command(),
           man_command()};
 }

@@ -18,6 +18,10 @@ namespace septule::learn_train {
 /// and levels are left out at random, so that the network knows both. Chosen on inner folds only
 /// (docs/predict.md).
 struct SliceNetOptions {
+  /// With kShown each column also has the job's four counters, with noise (they would give away
+  /// which of the few jobs it is) and now and then left out. For evaluation by unseen family only.
+  enum class Counters { kHidden, kShown };
+
   std::uint64_t seed = 1;
   int steps = 5000;  ///< of each member
   int batch = 128;   ///< measurements
@@ -25,13 +29,17 @@ struct SliceNetOptions {
   double learning_rate = 3e-3;
   int warm_up_steps = 100;
   double weight_decay = 0.01;  ///< of matrices; none of biases
-  double dropout = 0.1;
-  double filler_weight = 0.5;     ///< of a filler's column in the loss
-  double filler_drop = 0.6;       ///< probability that a measurement's fillers are left out
-  double level_drop = 0.15;       ///< probability that only some levels are shown
-  double temperature = 1.15;      ///< see learn::SliceNet
-  double sd_floor = 0.005;        ///< see learn::SliceNet
-  double time_median_part = 1.0;  ///< see learn::SliceNet
+  double dropout = 0.1;        ///< probability, after each layer but the first
+  double filler_weight = 0.5;  ///< of a filler's column in the loss
+  double lone_weight = 0.2;    ///< of a job's column where it is the only job
+  double filler_drop = 0.65;   ///< probability that a measurement's fillers are left out
+  double level_drop = 0.15;    ///< probability that only some levels are shown
+  Counters counters = Counters::kHidden;
+  double counter_noise = 0.5;  ///< standard deviation, in those of the counter over the classes
+  double counter_drop = 0.2;   ///< probability that a column's counters are left out
+  double temperature = 1.15;   ///< see learn::SliceNet, as the next two
+  double sd_floor = 0.005;
+  double time_median_part = 1.0;
 };
 
 /// An epoch is one pass over the training measurements. Classes that occur in no training row are
@@ -42,7 +50,8 @@ Result<std::unique_ptr<NetworkTrainer>> make_slice_net_trainer(const TrainingDat
                                                                const SliceNetOptions& options);
 
 /// What the weights say of rows under LibTorch in evaluation mode, written down once more and
-/// apart from learn::SliceNet: what our own inference must equal. With `kAbsent` fillers are
+/// apart from learn::SliceNet: what our own inference must equal. Shows counters (without noise) to
+/// weights that were trained with them. With `kAbsent` fillers are
 /// neither shown nor possible answers.
 Result<std::vector<predict::SlicePredictions>> run_slice_net(const learn::NetworkWeights& weights,
                                                              const TrainingData& data,
