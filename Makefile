@@ -9,7 +9,7 @@ LINT_SCOPE ?= all
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench lint clang determinism sanitize fuzz install clean help \
+.PHONY: build run study tour test bench train-evaluate lint clang determinism sanitize fuzz install clean help \
         build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
@@ -34,6 +34,11 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 	@cmake --preset test --log-level=WARNING
 	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
 	@sh tools/run_benchmarks.sh build/test/bench
+
+train-evaluate: test-packages ## Train and judge all predictors (about an hour; build/train-runs; resumes)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target septule septule-train
+	@build/test/septule train predictor --evaluate --runs build/train-runs --resume
 
 lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped|quick: less)
 	@cmake --preset clang --log-level=WARNING
@@ -67,7 +72,7 @@ clean: ## Remove everything that was built
 	rm -rf build
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
 build-packages:
 	@sh tools/install_packages.sh build

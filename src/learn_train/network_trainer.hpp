@@ -62,4 +62,8 @@ class NetworkTrainer {
   virtual Status restore(const learn::NetworkWeights& state) = 0;
 };
 
+/// Makes LibTorch compute in one thread, which sums in one order: equal weights need it. For the
+/// whole process; before the first trainer is made.
+void use_one_torch_thread();
+
 }  // namespace septule::learn_train

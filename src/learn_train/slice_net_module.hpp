@@ -55,34 +55,44 @@ struct Shown {
   std::array<std::optional<CounterValues>, kColumns> counters{};
 };
 
-/// Counters of each class as the network takes them: percentages / 100, logarithms of power and
-/// footprint, each less its mean over the classes and divided by its spread. Whatever the split,
-/// they are scaled over all classes: what a job shows alone is known before it is predicted.
-inline std::vector<CounterValues> counters_by_class(const TrainingData& data) {
-  std::vector<CounterValues> all;
-  for (const JobClass& job : data.classes) {
-    const predict::JobCounters& counters = job.counters;
-    all.push_back({counters.sm_percent.value_or(0) / 100,
-                   counters.memory_percent.value_or(0) / 100,
-                   std::log(counters.power_watts.value_or(100) / 100),
-                   std::log(counters.footprint_mib.value_or(1000) / 1000)});
-  }
-  const auto count = static_cast<double>(all.size());
-  for (std::size_t i = 0; i < kCounters; ++i) {
-    double sum = 0;
-    double squares = 0;
-    for (const CounterValues& one : all) {
-      sum += one[i];
-      squares += one[i] * one[i];
-    }
-    const double mean = sum / count;
-    const double spread = std::sqrt(std::max(squares / count - mean * mean, 1e-12));
-    for (CounterValues& one : all) {
-      one[i] = (one[i] - mean) / spread;
-    }
-  }
-  return all;
+/// Counters of a class before they are scaled, as learn::SliceNet takes them.
+inline CounterValues counters_of(const JobClass& job) {
+  const predict::JobCounters& counters = job.counters;
+  return {counters.sm_percent.value_or(0) / 100,
+          counters.memory_percent.value_or(0) / 100,
+          std::log(counters.power_watts.value_or(100) / 100),
+          std::log(counters.footprint_mib.value_or(1000) / 1000)};
 }
+
+/// Mean and standard deviation of each counter over some classes. A plain value.
+struct CounterScale {
+  CounterValues mean{};
+  CounterValues sd{1, 1, 1, 1};
+
+  static CounterScale of(const TrainingData& data, std::span<const int> classes) {
+    CounterScale scale;
+    CounterValues squares{};
+    const auto count = static_cast<double>(classes.size());
+    for (const int index : classes) {
+      const CounterValues values = counters_of(data.classes[static_cast<std::size_t>(index)]);
+      for (std::size_t i = 0; i < kCounters; ++i) {
+        scale.mean[i] += values[i] / count;
+        squares[i] += values[i] * values[i] / count;
+      }
+    }
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      scale.sd[i] = std::sqrt(std::max(squares[i] - scale.mean[i] * scale.mean[i], 1e-12));
+    }
+    return scale;
+  }
+  CounterValues scaled(const JobClass& job) const {
+    CounterValues values = counters_of(job);
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      values[i] = (values[i] - mean[i]) / sd[i];
+    }
+    return values;
+  }
+};
 
 /// Classes of the data to classes of the network, -1 = not known to it.
 using ClassIndex = std::vector<int>;

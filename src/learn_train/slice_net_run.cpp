@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "learn_train/network_trainer.hpp"
 #include "learn_train/slice_net_module.hpp"
 #include "learn_train/slice_net_trainer.hpp"
 #include "learn_train/torch_support.hpp"
@@ -77,6 +78,20 @@ predict::SlicePrediction prediction_of(const learn::NetworkWeights& weights,
   return out;
 }
 
+Result<CounterScale> scale_of(const learn::NetworkWeights& weights) {
+  CounterScale scale;
+  const learn::Tensor* const mean = weights.find("counter.mean");
+  const learn::Tensor* const sd = weights.find("counter.sd");
+  if (mean != nullptr && sd != nullptr) {
+    if (mean->data.size() != kCounters || sd->data.size() != kCounters) {
+      return Error{ErrorCode::kInvalidInput, "the weights' scale of counters has another shape"};
+    }
+    std::ranges::copy(mean->data, scale.mean.begin());
+    std::ranges::copy(sd->data, scale.sd.begin());
+  }
+  return scale;
+}
+
 }  // namespace
 
 Result<std::vector<predict::SlicePredictions>> run_slice_net(const learn::NetworkWeights& weights,
@@ -92,7 +107,7 @@ Result<std::vector<predict::SlicePredictions>> run_slice_net(const learn::Networ
       return Error{ErrorCode::kInvalidInput, "the weights are not those of a slice network"};
     }
     const learn::Tensor& is_job = *found;
-    const std::vector<CounterValues> counters = counters_by_class(data);
+    SEPTULE_TRY(const CounterScale scale, scale_of(weights));
     const auto classes = static_cast<std::int64_t>(is_job.data.size());
     const auto members = static_cast<int>(weights.settings.at("members"));
     const BatchMaker maker{.data = &data,
@@ -106,7 +121,8 @@ Result<std::vector<predict::SlicePredictions>> run_slice_net(const learn::Networ
       one.row = &data.rows[static_cast<std::size_t>(index)];
       one.fillers = fillers;
       for (std::size_t column = 0; column < kColumns && maker.features > kFeatures; ++column) {
-        one.counters[column] = counters[static_cast<std::size_t>(one.row->classes[column])];
+        one.counters[column] =
+            scale.scaled(data.classes[static_cast<std::size_t>(one.row->classes[column])]);
       }
     }
     const SliceBatch batch = maker.make(shown);
@@ -144,6 +160,10 @@ Result<std::vector<predict::SlicePredictions>> run_slice_net(const learn::Networ
     }
     return all;
   });
+}
+
+void use_one_torch_thread() {
+  at::set_num_threads(1);
 }
 
 }  // namespace septule::learn_train

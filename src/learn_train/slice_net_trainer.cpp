@@ -41,13 +41,13 @@ class SliceNetTrainer final : public NetworkTrainer {
               .filler_weight = options.filler_weight,
               .lone_weight = options.lone_weight,
               .features = kFeatures + (shows_counters() ? kCounterFeatures : 0)};
-    counters_ = counters_by_class(data);
     for (std::size_t i = 0; i < is_known.size(); ++i) {
       if (is_known[i]) {
         maker_.class_index[i] = static_cast<int>(known_.size());
         known_.push_back(static_cast<int>(i));
       }
     }
+    counter_scale_ = CounterScale::of(data, known_);
     for (int member = 0; member < options.members; ++member) {
       modules_.emplace_back(
           member,
@@ -62,7 +62,8 @@ class SliceNetTrainer final : public NetworkTrainer {
     batches_ = static_cast<int>(rows_.size()) / options.batch;
   }
 
-  int epochs_per_member() const { return (options_.steps + batches_ - 1) / batches_; }
+  int steps() const { return options_.epochs ? *options_.epochs * batches_ : options_.steps; }
+  int epochs_per_member() const { return (steps() + batches_ - 1) / batches_; }
   int epoch_count() const override { return epochs_per_member() * options_.members; }
   int epochs_done() const override { return epochs_done_; }
 
@@ -84,6 +85,10 @@ class SliceNetTrainer final : public NetworkTrainer {
                         {"time_median_part", options_.time_median_part}};
     add_tensors(weights);
     add_classes(weights);
+    if (shows_counters()) {
+      weights.settings["counters"] = 1;
+      add_counters(weights);
+    }
     return weights;
   }
 
@@ -142,7 +147,7 @@ class SliceNetTrainer final : public NetworkTrainer {
   }
 
   std::map<std::string, double> form_of_training() const {
-    return {{"steps", options_.steps},
+    return {{"steps", steps()},
             {"batch", options_.batch},
             {"members", options_.members},
             {"learning_rate", options_.learning_rate},
@@ -180,9 +185,20 @@ class SliceNetTrainer final : public NetworkTrainer {
     weights.tensors.push_back(std::move(speed));
   }
 
+  void add_counters(learn::NetworkWeights& weights) const {
+    learn::Tensor mean{.name = "counter.mean", .shape = {static_cast<int>(kCounters)}, .data = {}};
+    learn::Tensor sd{.name = "counter.sd", .shape = {static_cast<int>(kCounters)}, .data = {}};
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      mean.data.push_back(static_cast<float>(counter_scale_.mean[i]));
+      sd.data.push_back(static_cast<float>(counter_scale_.sd[i]));
+    }
+    weights.tensors.push_back(std::move(mean));
+    weights.tensors.push_back(std::move(sd));
+  }
+
   double learning_rate_at(int step) const {
     const double warm = std::min(1.0, (step + 1) / static_cast<double>(options_.warm_up_steps));
-    const double part = step / static_cast<double>(options_.steps);
+    const double part = step / static_cast<double>(steps());
     return options_.learning_rate * warm * 0.5 * (1 + std::cos(std::numbers::pi * part));
   }
 
@@ -197,7 +213,7 @@ class SliceNetTrainer final : public NetworkTrainer {
     EpochRecord record;
     record.epoch = epochs_done_ + 1;
     const int first = epoch * batches_;
-    const int steps = std::min(batches_, options_.steps - first);
+    const int steps = std::min(batches_, this->steps() - first);
     for (int i = 0; i < steps; ++i) {
       const auto begin = static_cast<std::size_t>(i * options_.batch);
       const SliceBatch batch = shown_batch(
@@ -244,7 +260,8 @@ class SliceNetTrainer final : public NetworkTrainer {
         if (rng.uniform() < options_.counter_drop) {
           continue;
         }
-        CounterValues values = counters_[static_cast<std::size_t>(row->classes[column])];
+        CounterValues values =
+            counter_scale_.scaled(data_->classes[static_cast<std::size_t>(row->classes[column])]);
         for (double& value : values) {
           value += rng.normal(0, options_.counter_noise);
         }
@@ -262,8 +279,8 @@ class SliceNetTrainer final : public NetworkTrainer {
   std::vector<Shown> validate_;
   std::vector<SliceNetModule> modules_;
   std::vector<Adam> adams_;
-  std::vector<CounterValues> counters_;  ///< by class of the data
-  int batches_ = 0;                      ///< per epoch
+  CounterScale counter_scale_;
+  int batches_ = 0;  ///< per epoch
   int epochs_done_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct SliceNetOptions {
   enum class Counters { kHidden, kShown };
 
   std::uint64_t seed = 1;
-  int steps = 5000;  ///< of each member
-  int batch = 128;   ///< measurements
+  int steps = 5000;           ///< of each member
+  std::optional<int> epochs;  ///< passes over the data instead of `steps`
+  int batch = 128;            ///< measurements
   int members = 1;
   double learning_rate = 3e-3;
   int warm_up_steps = 100;
@@ -37,9 +39,9 @@ struct SliceNetOptions {
   Counters counters = Counters::kHidden;
   double counter_noise = 0.5;  ///< standard deviation, in those of the counter over the classes
   double counter_drop = 0.2;   ///< probability that a column's counters are left out
-  double temperature = 1.15;   ///< see learn::SliceNet, as the next two
+  double temperature = 1;      ///< see learn::SliceNet, as the next two
   double sd_floor = 0.005;
-  double time_median_part = 1.0;
+  double time_median_part = 0.5;
 };
 
 /// An epoch is one pass over the training measurements. Classes that occur in no training row are

@@ -387,14 +387,32 @@ std::vector<int> first_permutations(const TrainingData& data) {
   return rows;
 }
 
-predict::MpsMatrix matrix_of(const TrainingData& data, const TrainingRow& row, Fillers fillers) {
+predict::MpsMatrix matrix_of(const TrainingData& data,
+                             const TrainingRow& row,
+                             const MatrixContents& contents) {
+  const auto is_shown = [&](std::size_t column) {
+    return contents.fillers == Fillers::kMeasured || !data.is_dummy(row.classes[column]);
+  };
   predict::MpsMatrix matrix;
   for (std::size_t level = 0; level < kLevels; ++level) {
     predict::MpsMatrix::Level& out = matrix.levels.emplace_back();
     out.atp = ActiveThreadPercentage(kLevelPercentages[level]);
     for (std::size_t column = 0; column < kColumns; ++column) {
-      if (fillers == Fillers::kMeasured || !data.is_dummy(row.classes[column])) {
+      if (is_shown(column)) {
         out.step[column] = row.input[level][column];
+      }
+    }
+  }
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const JobClass& job = data.classes[static_cast<std::size_t>(row.classes[column])];
+    if (contents.counters == MatrixContents::Part::kShown && is_shown(column)) {
+      matrix.counters[column] = job.counters;
+    }
+    for (std::size_t slice = predict::kSlices; slice > 0; --slice) {
+      if (contents.smallest == MatrixContents::Part::kShown && !job.is_dummy &&
+          job.speed[slice - 1]) {
+        matrix.smallest[column] = ComputeSlices(predict::kSliceComputeSlices[slice - 1]);
+        break;
       }
     }
   }

@@ -89,9 +89,19 @@ Result<TrainingData> parse_training_data(
 /// because permuting columns tells it nothing.
 std::vector<int> first_permutations(const TrainingData& data);
 
-/// A row as the product's models take it in. With `kAbsent` the filler's columns are empty, as
-/// they are where there is no filler.
+/// Whether the filler's columns are shown as they were measured, or empty, as they are where there
+/// is no filler.
 enum class Fillers { kMeasured, kAbsent };
-predict::MpsMatrix matrix_of(const TrainingData& data, const TrainingRow& row, Fillers fillers);
+/// What a row's matrix says beside the step times.
+struct MatrixContents {
+  enum class Part { kHidden, kShown };
+  Fillers fillers = Fillers::kMeasured;
+  Part counters = Part::kHidden;
+  Part smallest = Part::kHidden;  ///< the smallest slice in which each job fits
+};
+/// A row as the product's models take it in.
+predict::MpsMatrix matrix_of(const TrainingData& data,
+                             const TrainingRow& row,
+                             const MatrixContents& contents);
 
 }  // namespace septule::learn_train
