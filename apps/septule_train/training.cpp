@@ -114,7 +114,7 @@ class Training {
     }
     learn::NetworkWeights state = trainer_->state();
     state.recipe = recipe_;
-    return app::write_file(checkpoint_path(), learn::write_weights(state));
+    return write_weights_file(checkpoint_path(), state);
   }
 
   Status run_epochs() {
@@ -209,6 +209,7 @@ Result<learn_train::TrainingData> load_data(const std::string& folder) {
 }
 
 Status write_weights_file(const std::string& path, const learn::NetworkWeights& weights) {
+  SEPTULE_TRY_STATUS(learn::check_weights(weights));  // a training may diverge
   return app::write_file(path, learn::write_weights(weights));
 }
 

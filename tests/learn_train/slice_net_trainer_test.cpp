@@ -38,7 +38,7 @@ std::string bytes_after(NetworkTrainer& trainer, int epochs) {
   for (int epoch = 0; epoch < epochs; ++epoch) {
     EXPECT_TRUE(trainer.run_epoch().has_value());
   }
-  return learn::write_weights(trainer.weights());
+  return test::weights_bytes(trainer.weights());
 }
 
 void expect_near(const predict::SlicePrediction& a, const predict::SlicePrediction& b) {
@@ -122,7 +122,7 @@ TEST(SliceNetTrainer, Checkpoint_GoesOnToTheSameWeights) {
   for (const int done : {1, 3, 4}) {
     const auto first = trainer(data, options);
     bytes_after(*first, done);
-    const auto state = learn::parse_weights(learn::write_weights(first->state()), "checkpoint");
+    const auto state = learn::parse_weights(test::weights_bytes(first->state()), "checkpoint");
     ASSERT_TRUE(state.has_value()) << state.error().message;
     const auto second = trainer(data, options);
     const Status restored = second->restore(*state);

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
+#include "learn/weights_file.hpp"
 #include "learn_train/training_data.hpp"
 
 namespace septule::test {
@@ -142,6 +145,13 @@ inline SyntheticData synthetic_data(int measurements, std::uint64_t seed = 7) {
 
 inline learn_train::TrainingData parsed_synthetic_data(int measurements, std::uint64_t seed = 7) {
   return learn_train::parse_training_data(synthetic_data(measurements, seed).files).value();
+}
+
+/// A weights file of these weights, with a recipe, as the program that trains writes it.
+inline std::string weights_bytes(learn::NetworkWeights weights) {
+  weights.recipe.command = "a test";
+  weights.recipe.data_digest = "0123456789abcdef";
+  return learn::write_weights(weights);
 }
 
 }  // namespace septule::test

@@ -116,7 +116,8 @@ TEST(TrainingData, BrokenInvariants_AreErrors) {
 
   SyntheticData target = synthetic_data(20);
   target.files[1] = target.files[0];
-  EXPECT_THAT(fault_of(target), HasSubstr("has 0.8889"));
+  EXPECT_THAT(fault_of(target),
+              HasSubstr("unet_input.npy: row 0 column 0: 7g is 0.2696; class 2 (beta:1) has 1"));
 }
 
 TEST(TrainingSplit, ByMix_KeepsMixesTogetherAndFoldsApart) {
