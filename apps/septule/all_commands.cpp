@@ -1,5 +1,5 @@
-// The commands of septule, in the order of help. Apart from app.cpp, so that septule-train shares that
-// without linking them.
+// The commands of septule, in the order of help. Apart from app.cpp, which septule-train shares
+// without linking the commands.
 #include "septule/app.hpp"
 
 namespace septule::app {
