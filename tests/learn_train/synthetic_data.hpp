@@ -53,6 +53,54 @@ inline constexpr std::array<std::array<double, 5>, 4> kSyntheticSteps = {
      {0.2000, 0.2500, 0.4000, 0.0, 0.0}}};
 inline constexpr int kSyntheticDummy = 4;
 
+using SyntheticTriples = std::array<std::array<double, 3>, 5>;
+
+/// The rows and both arrays.
+inline void add_synthetic_rows(SyntheticData& data,
+                               const SyntheticTriples& triples,
+                               int measurements,
+                               std::uint64_t seed) {
+  std::string rows = "row,n_active,measurement,mix,val5,c0,c1,c2,c3,c4,c5,c6\n";
+  std::vector<float> input;
+  std::vector<float> target;
+  Rng rng(seed);
+  int row = 0;
+  for (int m = 0; m < measurements; ++m) {
+    const int active = 1 + static_cast<int>(rng.below(4));
+    std::array<int, 7> column_class{};
+    std::array<std::array<double, 3>, 7> times{};
+    for (int column = 0; column < 7; ++column) {
+      const int job = column < active ? static_cast<int>(rng.below(4)) : kSyntheticDummy;
+      column_class[static_cast<std::size_t>(column)] = job;
+      // The smaller the share, the slower, each job in its own measure.
+      const double middle = 0.35 + 0.1 * job + 0.02 * rng.uniform();
+      const double fast = 0.15 + 0.05 * job + 0.02 * rng.uniform();
+      times[static_cast<std::size_t>(column)] = {fast, middle, 1.0};
+    }
+    for (int permutation = 0; permutation < 2; ++permutation) {
+      rows += fmt::format("{},{},{},{},{}", row++, active, m, m, m % 5);
+      const auto at = [&](std::size_t column) {
+        return permutation == 0 ? column : (column + 3) % 7;
+      };
+      for (std::size_t column = 0; column < 7; ++column) {
+        rows += fmt::format(",{}", column_class[at(column)]);
+      }
+      rows += '\n';
+      for (std::size_t level = 0; level < 3; ++level) {
+        for (std::size_t column = 0; column < 7; ++column) {
+          input.push_back(static_cast<float>(times[at(column)][level]));
+          target.push_back(static_cast<float>(
+              triples[static_cast<std::size_t>(column_class[at(column)])][level]));
+        }
+      }
+    }
+  }
+  data.files[2].text = rows;
+  const std::string shape = fmt::format("({}, 3, 7)", row);
+  data.files[0].text = npy_text(input, shape);
+  data.files[1].text = npy_text(target, shape);
+}
+
 /// `measurements` of 1 to 4 real jobs each, two permutations of every one.
 inline SyntheticData synthetic_data(int measurements, std::uint64_t seed = 7) {
   SyntheticData data;
@@ -64,7 +112,7 @@ inline SyntheticData synthetic_data(int measurements, std::uint64_t seed = 7) {
   std::string classes = "class_id,model,batch,target_7g,target_4g,target_3g,columns\n";
   std::string profiles = "model,batch,slice,fits,mean_step_s_artifact\n";
   std::string util = "model,batch,memory_mb_util,power_w,util_sm_pct,util_mem_pct\n";
-  std::array<std::array<double, 3>, 5> triples{};
+  SyntheticTriples triples{};
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const auto& steps = kSyntheticSteps[i];
     const double largest = std::max({steps[0], steps[1], steps[2]});
@@ -98,45 +146,7 @@ inline SyntheticData synthetic_data(int measurements, std::uint64_t seed = 7) {
                            triples[i][1],
                            triples[i][2]);
   }
-  std::string rows = "row,n_active,measurement,mix,val5,c0,c1,c2,c3,c4,c5,c6\n";
-  std::vector<float> input;
-  std::vector<float> target;
-  Rng rng(seed);
-  int row = 0;
-  for (int m = 0; m < measurements; ++m) {
-    const int active = 1 + static_cast<int>(rng.below(4));
-    std::array<int, 7> column_class{};
-    std::array<std::array<double, 3>, 7> times{};
-    for (int column = 0; column < 7; ++column) {
-      const int job = column < active ? static_cast<int>(rng.below(4)) : kSyntheticDummy;
-      column_class[static_cast<std::size_t>(column)] = job;
-      // The smaller the share, the slower, each job in its own measure; never at the largest level.
-      const double middle = 0.35 + 0.1 * job + 0.02 * rng.uniform();
-      const double fast = 0.15 + 0.05 * job + 0.02 * rng.uniform();
-      times[static_cast<std::size_t>(column)] = {fast, middle, 1.0};
-    }
-    for (int permutation = 0; permutation < 2; ++permutation) {
-      rows += fmt::format("{},{},{},{},{}", row++, active, m, m, m % 5);
-      const auto at = [&](std::size_t column) {
-        return permutation == 0 ? column : (column + 3) % 7;
-      };
-      for (std::size_t column = 0; column < 7; ++column) {
-        rows += fmt::format(",{}", column_class[at(column)]);
-      }
-      rows += '\n';
-      for (std::size_t level = 0; level < 3; ++level) {
-        for (std::size_t column = 0; column < 7; ++column) {
-          input.push_back(static_cast<float>(times[at(column)][level]));
-          target.push_back(static_cast<float>(
-              triples[static_cast<std::size_t>(column_class[at(column)])][level]));
-        }
-      }
-    }
-  }
-  const std::string shape = fmt::format("({}, 3, 7)", row);
-  data.files[0].text = npy_text(input, shape);
-  data.files[1].text = npy_text(target, shape);
-  data.files[2].text = rows;
+  add_synthetic_rows(data, triples, measurements, seed);
   data.files[3].text = classes;
   data.files[4].text = profiles;
   data.files[5].text = util;
