@@ -53,14 +53,15 @@ std::optional<double> DecisionJudge::loss(const TrainingData& data,
     if (job.is_dummy) {
       continue;
     }
-    if (!estimates[column]) {
+    const std::optional<predict::SlicePrediction>& estimate = estimates[column];
+    if (!estimate) {
       return std::nullopt;
     }
     truth.push_back(job.speed);
     Speeds& believed = belief.emplace_back();
     for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
       if (job.speed[slice]) {
-        believed[slice] = std::clamp(estimates[column]->speed[slice], kLeast, kMost);
+        believed[slice] = std::clamp(estimate->speed[slice], kLeast, kMost);
       }
     }
   }

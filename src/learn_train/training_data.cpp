@@ -203,13 +203,17 @@ class DataParser {
       return interop::input_error(
           files_[4].source_name, 0, fmt::format("model {} batch {}", job.model, job.batch), what);
     };
-    if (!job.speed[0] || !job.speed[1] || !job.speed[2]) {
-      return fault("has no step time on one of 7g, 4g and 3g; expected all three");
+    std::array<double, kTargetSlices> steps{};
+    for (std::size_t slice = 0; slice < kTargetSlices; ++slice) {
+      steps[slice] = job.speed[slice].value_or(0);
+      if (steps[slice] == 0) {
+        return fault("has no step time on one of 7g, 4g and 3g; expected all three");
+      }
     }
-    const double largest = std::max({*job.speed[0], *job.speed[1], *job.speed[2]});
+    const double largest = std::ranges::max(steps);
     for (std::size_t slice = 0; slice < kTargetSlices; ++slice) {
       // The published triples come from step times rounded to 0.1 ms.
-      const double rounded = std::round(*job.speed[slice] * 1e4) / std::round(largest * 1e4);
+      const double rounded = std::round(steps[slice] * 1e4) / std::round(largest * 1e4);
       if (std::abs(rounded - job.time[slice]) > kTripleTolerance) {
         return fault(fmt::format("{} is {:.4f} of the slowest slice; {} has {}",
                                  predict::kSliceNames[slice],
@@ -218,10 +222,9 @@ class DataParser {
                                  job.time[slice]));
       }
     }
-    const double whole = *job.speed[0];
     for (std::optional<double>& speed : job.speed) {
       if (speed) {
-        speed = whole / *speed;
+        speed = steps[0] / *speed;
       }
     }
     return {};
