@@ -44,7 +44,7 @@ class Evaluator {
       keep(spec, *weights, judgement);
     }
     for (auto& [name, best] : best_sums_) {
-      mix(name.first).best_epoch.push_back(*best.mean());
+      mix(name.first).best_epoch.push_back(best.mean().value_or(0));
     }
     SEPTULE_TRY_STATUS(judge_baselines());
     evaluation_.folds.assign(folds_.begin(), folds_.end());

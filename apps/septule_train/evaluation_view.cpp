@@ -30,14 +30,17 @@ struct Ranged {
 };
 
 std::optional<Ranged> ranged(const std::vector<std::optional<double>>& values) {
-  if (values.empty() || std::ranges::any_of(values, [](const auto& one) { return !one; })) {
-    return std::nullopt;
-  }
-  Ranged result{.mean = 0, .least = *values.front(), .largest = *values.front()};
+  std::optional<Ranged> result;
   for (const std::optional<double>& value : values) {
-    result.mean += *value / static_cast<double>(values.size());
-    result.least = std::min(result.least, *value);
-    result.largest = std::max(result.largest, *value);
+    if (!value) {
+      return std::nullopt;
+    }
+    if (!result) {
+      result = Ranged{.mean = 0, .least = *value, .largest = *value};
+    }
+    result->mean += *value / static_cast<double>(values.size());
+    result->least = std::min(result->least, *value);
+    result->largest = std::max(result->largest, *value);
   }
   return result;
 }
@@ -223,8 +226,9 @@ std::string family_text(const Evaluation& evaluation, ErrorSums Judgement::* err
     std::vector<std::string> cells = {one.name};
     std::vector<std::optional<double>> values;
     for (const auto& [family, seeds] : one.families) {
-      values.push_back(family_error(seeds, errors));
-      cells.push_back(values.back() ? fmt::format("{:.4f}", *values.back()) : "N/A");
+      const std::optional<double> error = family_error(seeds, errors);
+      values.push_back(error);
+      cells.push_back(error ? fmt::format("{:.4f}", *error) : "N/A");
     }
     cells.push_back(error_cell(ranged(values)));
     if (cells.size() == columns.size() && cells.back() != "N/A") {

@@ -175,7 +175,10 @@ Result<int> train_and_judge(const Call& call, const RunSpec& base) {
     SEPTULE_TRY_STATUS(make_folder(plan.runs));
   }
   SEPTULE_TRY(const auto evaluation, evaluate(plan, call.session, call.geometry));
-  const Evaluation& figures = evaluation.value();
+  if (!evaluation) {
+    return Error{ErrorCode::kFailed, "a training that was allowed was not made"};
+  }
+  const Evaluation& figures = *evaluation;
   SEPTULE_TRY_STATUS(
       call.output.emit(evaluation_document(figures), [&] { return evaluation_text(figures); }));
   return 0;
@@ -200,10 +203,10 @@ Result<int> run_command(const app::Invocation& invocation, app::Context& context
   base.early_stop = number_of(invocation, "early-stop");
   const Call call{invocation, context.output, session, *geometry};
   const bool is_on_all = !invocation.is_given("evaluate") && !invocation.is_given("folds");
-  const Result<int> done = is_on_all ? train_on_all(call, base) : train_and_judge(call, base);
-  if (!done && interruption.signal()) {
+  Result<int> done = is_on_all ? train_on_all(call, base) : train_and_judge(call, base);
+  if (const std::optional<int> signal = interruption.signal(); !done && signal) {
     app::say_error(done.error().message);
-    return app::exit_code_of_signal(*interruption.signal());
+    return app::exit_code_of_signal(*signal);
   }
   return done;
 }

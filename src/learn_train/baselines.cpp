@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,9 +38,11 @@ Result<predict::SliceRegression> fit_regression(const BaselineInput& input) {
   std::vector<predict::RegressionRow> rows;
   for (const int index : input.classes) {
     const JobClass& job = input.data->classes[static_cast<std::size_t>(index)];
-    if (!job.is_dummy && job.speed[1] && job.speed[2]) {
-      rows.push_back({.speed_4g = *job.speed[1],
-                      .speed_3g = *job.speed[2],
+    const std::optional<double>& four = job.speed[1];
+    const std::optional<double>& three = job.speed[2];
+    if (!job.is_dummy && four && three) {
+      rows.push_back({.speed_4g = *four,
+                      .speed_3g = *three,
                       .speed_2g = job.speed[3],
                       .speed_1g = job.speed[4]});
     }
@@ -98,8 +101,8 @@ class MeanOfJobs final : public Baseline {
           times[slice].add(row.target[slice][column]);
         }
         for (std::size_t slice = 0; slice < predict::kSlices && !job.is_dummy; ++slice) {
-          if (job.speed[slice]) {
-            speeds[slice].add(*job.speed[slice]);
+          if (const std::optional<double>& speed = job.speed[slice]) {
+            speeds[slice].add(*speed);
           }
         }
       }
@@ -261,8 +264,8 @@ class NearestColumns final : public Baseline {
         times[slice].add(job.time[slice]);
       }
       for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
-        if (job.speed[slice]) {
-          speeds[slice].add(*job.speed[slice]);
+        if (const std::optional<double>& speed = job.speed[slice]) {
+          speeds[slice].add(*speed);
         }
       }
     }

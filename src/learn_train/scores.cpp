@@ -10,8 +10,8 @@ namespace {
 
 void score_spread(const JobClass& job, const predict::SlicePrediction& estimate, ErrorSums& sums) {
   for (std::size_t slice = 1; slice < predict::kSlices; ++slice) {
-    if (job.speed[slice]) {
-      const double error = std::abs(estimate.speed[slice] - *job.speed[slice]);
+    if (const std::optional<double>& speed = job.speed[slice]) {
+      const double error = std::abs(estimate.speed[slice] - *speed);
       sums.within_one_sd.add(error <= estimate.speed_sd[slice] ? 1 : 0);
       sums.within_two_sd.add(error <= 2 * estimate.speed_sd[slice] ? 1 : 0);
     }
@@ -46,10 +46,11 @@ ErrorSums score_row(const TrainingData& data,
   std::size_t counted = 0;
   for (std::size_t column = 0; column < kColumns; ++column) {
     const JobClass& job = data.classes[static_cast<std::size_t>(row.classes[column])];
-    if (!estimates[column] || (!scope.family.empty() && job.model != scope.family)) {
+    const std::optional<predict::SlicePrediction>& found = estimates[column];
+    if (!found || (!scope.family.empty() && job.model != scope.family)) {
       continue;
     }
-    const predict::SlicePrediction& estimate = *estimates[column];
+    const predict::SlicePrediction& estimate = *found;
     ++counted;
     for (std::size_t slice = 0; slice < kTargetSlices; ++slice) {
       const double error = std::abs(estimate.time[slice] - row.target[slice][column]);
@@ -63,8 +64,8 @@ ErrorSums score_row(const TrainingData& data,
       continue;
     }
     for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
-      if (job.speed[slice]) {
-        sums.speed[slice].add(std::abs(estimate.speed[slice] - *job.speed[slice]));
+      if (const std::optional<double>& speed = job.speed[slice]) {
+        sums.speed[slice].add(std::abs(estimate.speed[slice] - *speed));
       }
     }
     if (scope.spread == Spread::kGiven) {
