@@ -6,11 +6,12 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 30
 export FUZZ_SEED FUZZ_RUNS
 LINT_SCOPE ?= all
+SEPTULE_SHARED ?= ../shared
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench train-evaluate lint clang determinism sanitize fuzz install clean help \
-        build-packages test-packages lint-packages
+.PHONY: build run study tour test bench accuracy train-evaluate lint clang determinism sanitize fuzz \
+        install clean help build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
 	@cmake --preset release --log-level=WARNING
@@ -38,7 +39,12 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 train-evaluate: test-packages ## Train and judge all predictors (about an hour; build/train-runs; resumes)
 	@cmake --preset test --log-level=WARNING
 	@cmake --build --preset test -j $(JOBS) --target septule septule-train
-	@build/test/septule train predictor --evaluate --runs build/train-runs --resume
+	@SEPTULE_SHARED=$(SEPTULE_SHARED) build/test/septule train predictor --evaluate --runs build/train-runs --resume
+
+accuracy: test-packages ## Errors of the signature model on the reference material (SEPTULE_SHARED)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target signature_model_report
+	@build/test/bench/signature_model_report $(SEPTULE_SHARED)
 
 lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped|quick: less)
 	@cmake --preset clang --log-level=WARNING
