@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "learn/slice_models.hpp"
-#include "learn/slice_net.hpp"
 #include "learn_train/baselines.hpp"
 
 namespace septule::train_app {
@@ -19,15 +18,6 @@ using learn_train::Judgement;
 using learn_train::JudgementScope;
 using learn_train::MatrixContents;
 using learn_train::TrainingRow;
-
-Result<predict::SlicePredictions> ask(const learn::SliceNet& network,
-                                      const predict::MpsMatrix& matrix,
-                                      learn_train::Fillers fillers) {
-  return network.predict_with(matrix,
-                              fillers == learn_train::Fillers::kAbsent
-                                  ? learn::SliceNet::Fillers::kExcluded
-                                  : learn::SliceNet::Fillers::kPossible);
-}
 
 class Evaluator {
  public:
@@ -72,21 +62,13 @@ class Evaluator {
     }
     if (spec.model == Model::kUnet) {
       scope.permutations = JudgementScope::Permutations::kAll;
-      SEPTULE_TRY(const auto model, learn::make_slice_model(weights));
-      return learn_train::judge(
-          data,
-          judge_,
-          [&](const TrainingRow& row, const MatrixContents& contents) {
-            return model->predict(learn_train::matrix_of(data, row, contents));
-          },
-          scope);
     }
-    SEPTULE_TRY(const auto network, learn::SliceNet::make(weights));
+    SEPTULE_TRY(const auto model, learn::make_slice_model(weights));
     return learn_train::judge(
         data,
         judge_,
         [&](const TrainingRow& row, const MatrixContents& contents) {
-          return ask(*network, learn_train::matrix_of(data, row, contents), contents.fillers);
+          return model->predict(learn_train::matrix_of(data, row, contents));
         },
         scope);
   }

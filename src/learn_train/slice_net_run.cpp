@@ -70,10 +70,26 @@ predict::SlicePrediction prediction_of(const learn::NetworkWeights& weights,
     out.time_sd[slice] = std::sqrt(moments.variance_about(out.time[slice]) + floor * floor);
   }
   out.speed[0] = 1;
+  std::vector<double> larger = class_values(speed, 0);
   for (std::size_t slice = 1; slice < predict::kSlices; ++slice) {
-    const Moments moments = moments_of(belief, class_values(speed, slice));
-    out.speed[slice] = moments.mean;
-    out.speed_sd[slice] = std::sqrt(moments.variance_about(moments.mean) + floor * floor);
+    const std::vector<double> here = class_values(speed, slice);
+    const Moments moments = moments_of(belief, here);
+    // Down from slice to slice by the mean loss of those that fit the smaller one.
+    double loss = 0;
+    double total = 0;
+    double least = 1e9;
+    double most = 0;
+    for (std::size_t k = 0; k < here.size(); ++k) {
+      if (here[k] > 0) {
+        loss += belief[k] * (larger[k] - here[k]);
+        total += belief[k];
+        least = std::min(least, here[k]);
+        most = std::max(most, here[k]);
+      }
+    }
+    out.speed[slice] = std::clamp(out.speed[slice - 1] - loss / total, least, most);
+    out.speed_sd[slice] = std::sqrt(moments.variance_about(out.speed[slice]) + floor * floor);
+    larger = here;
   }
   return out;
 }
