@@ -1,10 +1,21 @@
 #include "optimize/predicted_speeds.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 namespace septule::optimize {
+
+namespace {
+
+/// To the steps in which the optimizer counts; the last bits of a network say nothing.
+double rounded(double speed) {
+  constexpr double kSteps = 1e9;
+  return std::round(speed * kSteps) / kSteps;
+}
+
+}  // namespace
 
 Result<SliceProfiles> slice_profiles(const gpu::Geometry& geometry) {
   if (!geometry.has_profile_table()) {
@@ -73,7 +84,7 @@ plan::JobSpeeds expected_speeds(const gpu::Geometry& geometry,
   for (std::size_t i = 0; i < predict::kSlices; ++i) {
     if (may_be_used(fits[i])) {
       speeds.speed[static_cast<std::size_t>(profiles[i].value())] =
-          std::clamp(job.prediction.speed[i], plan::kSpeedMin, plan::kSpeedMax);
+          rounded(std::clamp(job.prediction.speed[i], plan::kSpeedMin, plan::kSpeedMax));
     }
   }
   return speeds;

@@ -49,8 +49,8 @@ SliceFits slice_fits(const gpu::Geometry& geometry,
                      const PredictedJob& job);
 
 /// The job as the optimizer takes it: its expected speeds on the slices that it may use, 0 on all
-/// other profiles. Speeds are brought into plan::kSpeedMin..kSpeedMax. Declared memory goes along,
-/// so that the plan's checker judges it too.
+/// other profiles. Speeds are brought into plan::kSpeedMin..kSpeedMax and rounded to multiples of
+/// 1e-9. Declared memory goes along, so that the plan's checker judges it too.
 plan::JobSpeeds expected_speeds(const gpu::Geometry& geometry,
                                 const SliceProfiles& profiles,
                                 const PredictedJob& job);
