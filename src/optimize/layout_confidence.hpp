@@ -16,7 +16,7 @@ inline constexpr int kConfidenceDrawsMax = 100000;
 /// Correlation of the errors of one job's speeds on two slices: a job taken for a better scaling
 /// one than it is, is so on every slice. Chosen on two folds of job mixes that the network was not
 /// trained on and checked on a third (docs/predict.md): the loss expected from draws was 0.54 %
-/// with it where the true one was 0.55 %; 3.0 % with independent errors [C].
+/// with it where the true one was 0.55 %; 2.9 % with independent errors [C].
 inline constexpr double kSliceErrorCorrelation = 0.95;
 
 struct ConfidenceOptions {
