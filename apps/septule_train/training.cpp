@@ -75,6 +75,7 @@ class Training {
     recipe_.data_digest = session_.data->digest;
     recipe_.rows = static_cast<int>(split_of(*session_.data, spec_).train.size());
     SEPTULE_TRY_STATUS(restore());
+    SEPTULE_TRY_STATUS(save_checkpoint());  // a place that cannot be written is told at once
     const auto begin = std::chrono::steady_clock::now();
     SEPTULE_TRY_STATUS(run_epochs());
     recipe_.metrics.erase(kWaited);

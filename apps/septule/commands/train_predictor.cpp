@@ -1,11 +1,9 @@
-// septule train predictor: starts septule-train, which does the work, with the same arguments.
+// septule train predictor: becomes septule-train, which does the work, with the same arguments.
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <spawn.h>
 #include <string>
-#include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -13,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "septule/app.hpp"
-#include "septule/interruption.hpp"
 #include "septule/train_record.hpp"
 
 namespace septule::app {
@@ -80,28 +77,12 @@ Result<int> run_train_predictor(const Invocation& invocation, Context&) {
     pointers.push_back(one.data());
   }
   pointers.push_back(nullptr);
-  // A signal from the terminal reaches both; the training ends in order and says how.
-  const Interruption interruption;
-  pid_t child = 0;
-  const int fault =
-      posix_spawn(&child, program->c_str(), nullptr, nullptr, pointers.data(), environ);
-  if (fault != 0) {
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("{}: cannot be started: {}",
-                             *program,
-                             std::error_code(fault, std::generic_category()).message())};
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return Error{ErrorCode::kFailed, fmt::format("{}: cannot be waited for", *program)};
-    }
-  }
-  if (WIFSIGNALED(status)) {
-    return Error{ErrorCode::kFailed,
-                 fmt::format("{} was ended by signal {}", *program, WTERMSIG(status))};
-  }
-  return WEXITSTATUS(status);
+  // Takes this program's place: signals, terminal and exit code are the training's own.
+  execv(program->c_str(), pointers.data());
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: cannot be started: {}",
+                           *program,
+                           std::error_code(errno, std::generic_category()).message())};
 }
 
 }  // namespace
