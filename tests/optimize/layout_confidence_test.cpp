@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -94,7 +93,11 @@ TEST_F(LayoutConfidenceTest, EqualSeed_GivesEqualBits) {
   const LayoutConfidence first = judged(close_, {.draws = 300, .seed = 7});
   const LayoutConfidence again = judged(close_, {.draws = 300, .seed = 7});
   const LayoutConfidence other = judged(close_, {.draws = 300, .seed = 8});
-  EXPECT_EQ(std::memcmp(&first.same_choice, &again.same_choice, 5 * sizeof(double)), 0);
+  EXPECT_EQ(first.same_choice, again.same_choice);
+  EXPECT_EQ(first.within_one_percent, again.within_one_percent);
+  EXPECT_EQ(first.loss_mean, again.loss_mean);
+  EXPECT_EQ(first.total_low, again.total_low);
+  EXPECT_EQ(first.total_high, again.total_high);
   EXPECT_NE(first.total_low, other.total_low);
 }
 
