@@ -18,6 +18,7 @@ std::vector<Command> all_commands() {
           trace_describe_command(),
           simulate_command(),
           policies_command(),
+          predict_command(),
           train_predictor_command(),
           completion_command(),
           man_command()};

@@ -29,7 +29,10 @@ Result<Format> parse_format(std::string_view text) {
   if (text == "yaml") {
     return Format::kYaml;
   }
-  return Error{ErrorCode::kUsage, "--output: not one of table, wide, json, yaml"};
+  if (text == "csv") {
+    return Format::kCsv;
+  }
+  return Error{ErrorCode::kUsage, "--output: not one of table, wide, json, yaml, csv"};
 }
 
 Status Output::print(std::string_view text) {
@@ -55,6 +58,7 @@ Status Output::emit(const nlohmann::ordered_json& document,
       return print(yaml_text(document));
     case Format::kTable:
     case Format::kWide:
+    case Format::kCsv:
       break;
   }
   return print(people());

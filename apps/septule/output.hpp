@@ -10,7 +10,8 @@
 
 namespace septule::app {
 
-enum class Format { kTable, kWide, kJson, kYaml };
+/// kCsv: only where a command's record offers it; the command prints its rows itself.
+enum class Format { kTable, kWide, kJson, kYaml, kCsv };
 Result<Format> parse_format(std::string_view text);
 
 /// Data goes to standard output through here, messages to standard error through the functions

@@ -9,18 +9,13 @@
 #include "interop/job_table.hpp"
 #include "optimize/assign_slices.hpp"
 #include "plan/plan_checker.hpp"
-#include "report/layout_drawing.hpp"
-#include "report/table.hpp"
 #include "septule/files.hpp"
-#include "septule/gpu_document.hpp"
 #include "septule/inputs.hpp"
-#include "septule/packing_view.hpp"
+#include "septule/plan_view.hpp"
 
 namespace septule::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The GPU the jobs are planned for, and what is on it.
 struct Target {
@@ -102,92 +97,6 @@ std::string staying_text(const gpu::ObservedGpu& gpu,
   return names.empty() ? "" : fmt::format("; these stay: {}", joined_with_and(names));
 }
 
-Json job_documents(const plan::Plan& plan, std::span<const plan::JobSpeeds> jobs) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
-    const plan::JobSlot& slot = plan.slots[i];
-    const plan::GpuPlan& gpu = plan.gpus[slot.gpu];
-    const gpu::PlacedProfile& placed = gpu.partition.instances[slot.instance].placed;
-    list.push_back({{"name", jobs[i].name},
-                    {"instance", gpu::placed_text(*gpu.geometry, placed)},
-                    {"profile", gpu.geometry->profile(placed.profile).name},
-                    {"start", placed.start.value()},
-                    {"speed", slot.rate}});
-  }
-  return list;
-}
-
-Json plan_document(const plan::Plan& plan,
-                   std::span<const plan::JobSpeeds> jobs,
-                   const Target& target,
-                   gpu::ProfileSet set) {
-  const gpu::Geometry& geometry = *target.gpu->geometry;
-  Json document{{"schema", "septule-plan/1"},
-                {"kind", "jobs"},
-                {"gpu", geometry.key()},
-                {"index", target.gpu->index.value()},
-                {"profiles", gpu::profile_set_name(set)},
-                {"objective_kind", plan::objective_name(plan.objective)},
-                {"feasible", plan.is_feasible}};
-  document["objective"] = plan.objective_value ? Json(*plan.objective_value) : Json(nullptr);
-  document["change_cost"] = plan.is_feasible ? Json(plan.change_cost) : Json(nullptr);
-  document["proof"] = plan::proof_name(plan.proof);
-  document["reason"] = plan.is_feasible ? Json(nullptr) : Json(plan.infeasible_reason);
-  document["notes"] = plan.notes;
-  if (!plan.is_feasible) {
-    return document;
-  }
-  const plan::GpuPlan& gpu = plan.gpus.front();
-  document["layout"] = gpu::partition_text(geometry, gpu.partition);
-  document["jobs"] = job_documents(plan, jobs);
-  document["instances"] = partition_document(geometry, gpu.partition);
-  document["idle_room"] = Json::array();
-  for (const gpu::PlacedProfile& placed : gpu.idle_room) {
-    document["idle_room"].push_back(gpu::placed_text(geometry, placed));
-  }
-  document["after"] = inventory_document(
-      inventory_after(target.inventory, {{.index = gpu.gpu, .partition = gpu.partition}}));
-  return document;
-}
-
-std::string plan_text(const plan::Plan& plan,
-                      std::span<const plan::JobSpeeds> jobs,
-                      const gpu::Geometry& geometry) {
-  if (!plan.is_feasible) {
-    return fmt::format("not feasible on {}: {}\n", geometry.key(), plan.infeasible_reason);
-  }
-  const plan::GpuPlan& gpu = plan.gpus.front();
-  std::string text =
-      fmt::format("best layout of {} ({} {:.6f}, {}): {}\n",
-                  geometry.key(),
-                  plan::objective_name(plan.objective),
-                  plan.objective_value.value_or(0),
-                  plan.proof == plan::Proof::kOptimal ? "proven optimal" : "not proven",
-                  gpu::partition_text(geometry, gpu.partition));
-  if (plan.change_cost > 0) {
-    text += fmt::format("changes were charged {:.6f}\n", plan.change_cost);
-  }
-  text += fmt::format("{}\n{}\n\n",
-                      report::slice_ruler(geometry),
-                      report::draw_layout(geometry, gpu::layout_of(gpu.partition)));
-  report::Table table({{"JOB"}, {"INSTANCE"}, {"SPEED", report::Align::kRight}});
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
-    table.add_row(
-        {jobs[i].name,
-         gpu::placed_text(geometry, gpu.partition.instances[plan.slots[i].instance].placed),
-         fmt::format("{:.4f}", plan.slots[i].rate)});
-  }
-  text += table.text();
-  if (!gpu.idle_room.empty()) {
-    std::vector<std::string> room;
-    for (const gpu::PlacedProfile& placed : gpu.idle_room) {
-      room.push_back(gpu::placed_text(geometry, placed));
-    }
-    text += fmt::format("room left for {}\n", fmt::join(room, ", "));
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
@@ -237,8 +146,8 @@ Result<int> run_plan_jobs(const Invocation& invocation, Context& context) {
   for (const std::string& note : plan.notes) {
     say_note(note);
   }
-  SEPTULE_TRY_STATUS(context.output.emit(plan_document(plan, table.jobs, target, set),
-                                         [&] { return plan_text(plan, table.jobs, geometry); }));
+  SEPTULE_TRY_STATUS(context.output.emit(plan_document(plan, table.jobs, set, target.inventory),
+                                         [&] { return plan_text(plan, table.jobs); }));
   if (!plan.is_feasible) {
     return Error{ErrorCode::kBlocked, plan.infeasible_reason};
   }

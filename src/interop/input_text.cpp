@@ -53,20 +53,22 @@ Result<std::string_view> checked_text(const InputText& input, std::size_t bytes_
     text.remove_prefix(kByteOrderMark.size());
   }
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    return input_error(
-        input.source_name, 1, "", "the text is UTF-16; expected UTF-8 (save it again as UTF-8)");
+    return input_error(input.source_name,
+                       input.line,
+                       "",
+                       "the text is UTF-16; expected UTF-8 (save it again as UTF-8)");
   }
   if (trimmed(text).empty()) {
     return input_error(input.source_name, 0, "", "the text is empty");
   }
   if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
     return input_error(input.source_name,
-                       line_of(text, at),
+                       input.line - 1 + line_of(text, at),
                        "",
                        "a NUL byte; expected plain text (is this a binary or cut-off file?)");
   }
   if (!is_valid_utf8(text)) {
-    int line = 0;
+    int line = input.line - 1;
     for (const std::string_view piece : split_lines(text)) {
       ++line;
       if (!is_valid_utf8(piece)) {

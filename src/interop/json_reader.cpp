@@ -96,7 +96,7 @@ class JsonEvents {
 Result<DataNode> read_json(const InputText& input) {
   SEPTULE_TRY(const std::string_view text, checked_text(input));
   DataBuilder builder(input.source_name);
-  ReadPosition position;
+  ReadPosition position{.newlines = input.line - 1, .line = input.line};
   JsonEvents events(builder, position);
   bool is_whole = false;
   try {

@@ -11,6 +11,9 @@ namespace septule::interop {
 struct InputText {
   std::string_view text;
   std::string_view source_name;
+  /// Which line of the source the text begins with; other than 1 for a line of a stream only
+  /// (JSON).
+  int line = 1;
 };
 
 // The written limits of every input (docs/formats.md, "Limits"). They keep a hostile file from
@@ -50,6 +53,13 @@ inline constexpr std::int64_t kTraceGpusMax = 100000;
 inline constexpr int kTracePriorityMax = 1000;
 /// Phases of one job of a trace.
 inline constexpr std::size_t kTracePhasesMax = 64;
+/// Rows of a table of MPS measurements, its heading not counted.
+inline constexpr std::size_t kMpsRowsMax = 20000;
+/// Co-runs in one file of MPS measurements.
+inline constexpr std::size_t kMpsRunsMax = 1000;
+/// A step time of an MPS measurement: seconds, or any unit where only ratios count.
+inline constexpr double kMpsTimeMin = 1e-12;
+inline constexpr double kMpsTimeMax = 1e12;
 /// Rows of a job table, its heading not counted.
 inline constexpr std::size_t kJobsMax = 10000;
 /// Columns of a CSV table.

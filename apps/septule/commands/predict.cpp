@@ -1,0 +1,182 @@
+// septule predict: from what an MPS co-run measured to speeds on slices and a layout.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "septule/app.hpp"
+#include "septule/files.hpp"
+#include "septule/inputs.hpp"
+#include "septule/predict_run.hpp"
+#include "septule/predict_stream.hpp"
+#include "septule/predict_view.hpp"
+
+namespace septule::app {
+
+namespace {
+
+Result<int> run_predict_stream(const Invocation& invocation, Context& context) {
+  for (const char* name : {"gpu", "output", "explain"}) {
+    if (invocation.is_given(name)) {
+      return Error{
+          ErrorCode::kUsage,
+          fmt::format("--{} does not go with --jsonl: its answer has one form, for any GPU", name)};
+    }
+  }
+  SEPTULE_TRY(const LoadedModel model, load_model(invocation));
+  SEPTULE_TRY_STATUS(predict_stream(
+      invocation.is_given("FILE") ? invocation.text("FILE") : "-", model, context.output));
+  return 0;
+}
+
+/// What a reader of the speeds must know and the input did not say.
+void say_doubts(const PredictView& view) {
+  if (!view.model.trained_on) {
+    say_detail("weights do not say on which GPU model their training data were measured");
+  } else if (view.geometry.key() != *view.model.trained_on) {
+    say_note(
+        fmt::format("the network was trained with measurements of {}: how well its speeds hold "
+                    "on {} is not known",
+                    kTrainedGpu,
+                    view.geometry.key()));
+  }
+  for (const PredictedRun& run : view.runs) {
+    std::vector<std::string> names;
+    for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+      if (run.fits[j].back() == optimize::MemoryFit::kNotDeclared) {
+        names.push_back(quoted_for_message(run.jobs[j].name));
+      }
+    }
+    if (!names.empty()) {
+      say_note(
+          fmt::format("nothing is declared of the memory of {}: taken to fit every slice; give "
+                      "memory_gib or smallest to be sure",
+                      joined_with_and(names)));
+    }
+  }
+}
+
+/// "job big fits no slice of A100-40GB: it needs 50.0 GiB, and 7g.40gb has 39.5 GiB".
+std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
+  const std::string prefix =
+      run.name.empty() ? "" : fmt::format("run {}: ", quoted_for_message(run.name));
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const bool fits_somewhere = std::ranges::any_of(run.fits[j], optimize::may_be_used);
+    if (fits_somewhere) {
+      continue;
+    }
+    const optimize::PredictedJob& job = run.jobs[j];
+    const gpu::GpuInstanceProfile& whole = view.geometry.profile(view.profiles.front());
+    return fmt::format("{}job {} fits no slice of {}: it needs {:.2f} GiB, and {} has {}",
+                       prefix,
+                       quoted_for_message(job.name),
+                       view.geometry.key(),
+                       job.memory.value_or(Bytes()).to_gibibytes(),
+                       whole.name,
+                       whole.memory ? fmt::format("{:.2f} GiB", whole.memory->to_gibibytes())
+                                    : "an unpublished amount");
+  }
+  return prefix + run.plan.infeasible_reason;
+}
+
+Result<int> run_predict(const Invocation& invocation, Context& context) {
+  if (invocation.is_given("jsonl")) {
+    return run_predict_stream(invocation, context);
+  }
+  if (!invocation.is_given("FILE")) {
+    return Error{ErrorCode::kUsage,
+                 "what was measured? Give FILE (CSV or JSON, - for standard input), or --jsonl"};
+  }
+  SEPTULE_TRY(const gpu::Geometry* geometry, context.catalogue.find(invocation.text("gpu")));
+  SEPTULE_TRY(const optimize::SliceProfiles profiles, optimize::slice_profiles(*geometry));
+  SEPTULE_TRY(const LoadedModel model, load_model(invocation));
+  const std::string path = invocation.text("FILE");
+  const std::string source_name = source_name_of(path);
+  SEPTULE_TRY(const std::string text, read_input(path));
+  SEPTULE_TRY(const auto measured, interop::parse_mps_measurements({text, source_name}));
+  std::vector<PredictedRun> runs;
+  for (const interop::MpsRun& run : measured) {
+    auto predicted = predict_run(run, model, *geometry, profiles);
+    if (!predicted) {
+      return Error{predicted.error().code,
+                   fmt::format("{}: {}", source_name, predicted.error().message)};
+    }
+    runs.push_back(std::move(predicted).value());
+  }
+  if (invocation.is_given("explain")) {
+    SEPTULE_TRY_STATUS(explain_runs(runs, invocation.text("explain"), *geometry, profiles));
+  }
+  const PredictView view{source_name, model, *geometry, profiles, runs};
+  say_doubts(view);
+  if (context.output.format() == Format::kCsv) {
+    SEPTULE_TRY_STATUS(context.output.print(predict_csv(view)));
+  } else {
+    SEPTULE_TRY_STATUS(
+        context.output.emit(predict_document(view), [&] { return predict_text(view); }));
+  }
+  for (const PredictedRun& run : runs) {
+    if (!run.plan.is_feasible) {
+      return Error{ErrorCode::kBlocked, infeasible_text(view, run)};
+    }
+  }
+  return 0;
+}
+
+std::vector<OptionRecord> predict_options() {
+  OptionRecord gpu = gpu_option(
+      "The model whose slices are asked for; one with seven compute slices. The built-in networks "
+      "know the A100-40GB.");
+  gpu.default_text = std::string(kTrainedGpu);
+  OptionRecord output = output_option();
+  output.choices.emplace_back("csv");
+  std::vector<OptionRecord> options = {std::move(gpu)};
+  for (OptionRecord& option : predict_model_options()) {
+    options.push_back(std::move(option));
+  }
+  options.push_back({.name = "explain",
+                     .short_name = 'e',
+                     .value = "JOB",
+                     .text = "Say for each slice what limits this job (all: every job): its serial "
+                             "part, compute, unusable SMs or memory bandwidth."});
+  options.push_back({.name = "jsonl",
+                     .text =
+                         "Answer each line of FILE or standard input with a line: "
+                         "{\"mps_levels\":[100,50,14],\"step_time\":[[7],[7],[7]]}, null for an "
+                         "absent job. A bad line gives {\"error\":...} and exit code 3 at the "
+                         "end."});
+  options.push_back(std::move(output));
+  options.push_back(verbose_option());
+  return options;
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {
+      .record =
+          {.path = {"predict"},
+           .summary = "from a short MPS co-run to the speed on every slice",
+           .description =
+               {"FILE holds the mean step times of one to seven jobs that shared a whole GPU under "
+                "MPS, at each of several active thread percentages (docs/predict.md says how to "
+                "measure them). A trained network gives each job's speed alone on each slice, with "
+                "an interval, and the exact optimizer the layout that follows, with how sure it "
+                "is.",
+                "Whether a job's memory fits a slice is not predicted: declare memory_gib or "
+                "smallest. A job that fits no slice, or jobs that no layout serves, end with exit "
+                "code 5 after their speeds have been printed."},
+           .arguments = {{.name = "FILE",
+                          .text =
+                              "MPS measurements as CSV (job,atp,step_s) or JSON; - for standard "
+                              "input.",
+                          .completion = CompletionKind::kFile}},
+           .options = predict_options(),
+           .examples = {{"septule predict mps_run.csv", "speeds and the best layout"},
+                        {"septule predict --jsonl < runs.jsonl > speeds.jsonl",
+                         "many co-runs, one a line, for a program"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5}},
+      .run = run_predict};
+}
+
+}  // namespace septule::app
