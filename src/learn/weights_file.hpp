@@ -48,10 +48,16 @@ inline constexpr int kWeightsVersion = 1;
 /// Size of a weights file at most.
 inline constexpr std::size_t kWeightsBytesMax = std::size_t{64} << 20U;
 
+/// kInvalidInput, naming the tensor or field: a value that is not finite (a training that ran
+/// away), a shape that is not valid or does not match the data, a name that is empty, too long or
+/// there twice, text that is not UTF-8, a data digest that is not 16 hexadecimal digits.
+Status check_weights(const NetworkWeights& weights);
+
 /// The file format "septule-weights" (docs/formats.md, "Weights"): one line "septule-weights 1",
 /// one line of JSON (kind, settings, layer list with name and shape, recipe, bytes of the payload,
-/// their digest), then the tensors' float32 values, little-endian, in the order of the list. Equal
-/// weights give equal bytes.
+/// and last the digest of all of this line before it and of the payload), then the tensors' float32
+/// values, little-endian, in the order of the list. Equal weights give equal bytes. `weights` must
+/// pass check_weights().
 std::string write_weights(const NetworkWeights& weights);
 /// Fails with kInvalidInput, saying what is wrong in one sentence: not such a file, another
 /// version, truncated (bytes found and expected), digest differs, a shape that is not valid, a
