@@ -151,8 +151,7 @@ SpeedCalibration::Verdict SpeedCalibration::judge(std::size_t slice, double z, d
     return Verdict::kAgrees;
   }
   if (observations_[slice].count == 0) {
-    const double ratio = size / options_.surprise_sds;
-    stretch_ = std::min(stretch_ * ratio * ratio, kStretchMax);
+    stretch_ = std::min(stretch_ * size * size, kStretchMax);
     count(slice, z);
     return Verdict::kPredictionOff;
   }

@@ -58,8 +58,8 @@ using SliceProfiles = std::array<std::optional<ProfileIndex>, kSlices>;
 ///   probability 2 Q(3)^2 + 2 Q(6) = 4e-6 per observation at the defaults.
 /// - On a slice that is observed for the first time a large |d| says that the prediction was off,
 /// for
-///   that is all there was to go by: the prior's variance is multiplied by d^2 / surprise_sds^2 and
-///   the observation counts.
+///   that is all there was to go by: the prior's variance is multiplied by d^2, its likeliest scale
+///   then, and the observation counts.
 /// Deterministic, the same with every compiler. No heap. One thread.
 class SpeedCalibration {
  public:

@@ -97,7 +97,7 @@ std::unique_ptr<LearnedPredictor> make(
   auto made = LearnedPredictor::make(
       book(), std::make_unique<FakeModel>(asked), {knowledge, calibration, {}});
   SEPTULE_CHECK(made.has_value(), "an A100 has seven slices");
-  return *std::move(made);
+  return std::move(made).value();
 }
 
 double on(const SpeedRow* row, const char* name) {
