@@ -93,7 +93,9 @@ Status run_all(const std::string& what,
 
 }  // namespace
 
-std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& jobs) {
+std::uint64_t study_fingerprint(const StudySettings& settings,
+                                const StudyJobs& jobs,
+                                const StudyPredictor& predictor) {
   Digest digest;
   digest.add(version());
   for (const auto& [name, text] : settings.all()) {
@@ -101,6 +103,7 @@ std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& 
     digest.add(text);
   }
   digest.add(jobs.digest);
+  digest.add(predictor.digest);
   return digest.value();
 }
 
