@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/study.hpp"
@@ -13,6 +14,11 @@ struct CsvColumn {
   std::string unit;
   std::string formula;
 };
+
+/// A text as a cell: quoted where RFC 4180 asks for it.
+std::string csv_cell(std::string_view text);
+/// The heading of these columns, as a line.
+std::string csv_heading(const std::vector<CsvColumn>& columns);
 
 /// Columns of runs_csv: policy and seed, then all of job::figure_columns().
 std::vector<CsvColumn> run_columns();
