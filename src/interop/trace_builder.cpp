@@ -18,6 +18,7 @@ using Kind = TraceFindingKind;
 
 constexpr Duration kDurationMax =
     Duration::nanoseconds(kTraceDurationSecondsMax * std::int64_t{1000000000});
+constexpr Duration kSpanMax = Duration::nanoseconds(kTraceSecondsMax * std::int64_t{1000000000});
 constexpr double kHostGibibytesMax = 1048576;
 
 std::string job_text(const TraceJob& job, std::string_view value) {
@@ -117,6 +118,7 @@ void TraceBuilder::judge_texts(TraceJob& job) {
                             std::pair{&job.vc, "virtual cluster"},
                             std::pair{&job.status, "status"},
                             std::pair{&job.app, "app"}}) {
+    *text = std::string(trimmed(*text));  // as readers of the written trace see it
     if (!text->empty() && !name_fault(*text).empty()) {
       note(Kind::kUnreadableDetail,
            job.line,
@@ -128,6 +130,7 @@ void TraceBuilder::judge_texts(TraceJob& job) {
 
 void TraceBuilder::add(TraceRow row) {
   TraceJob& job = row.job;
+  job.id = std::string(trimmed(job.id));
   const bool has_id = !job.id.empty();
   if (!has_id) {
     job.id = fmt::format("row-{}", job.line);
@@ -174,6 +177,9 @@ void TraceBuilder::add(TraceRow row) {
          job.line,
          job_text(job, fmt::format("by {} s", seconds_text(Duration() - *job.queue))));
     job.queue.reset();
+  } else if (job.queue && *job.queue > kSpanMax) {
+    note(Kind::kAbsurdWait, job.line, job_text(job, fmt::format("{} s", seconds_text(*job.queue))));
+    job.queue.reset();
   }
   judge_memory(job);
   if (submit_max_ && submit < *submit_max_) {
@@ -193,6 +199,13 @@ TraceImport TraceBuilder::finish() {
   result.trace.jobs.reserve(kept_.size());
   for (Kept& kept : kept_) {
     const Duration since_first = kept.submit - kept_.front().submit;
+    if (since_first > kSpanMax) {
+      --rows_;  // counted again by drop()
+      drop(Kind::kAbsurdSubmission,
+           kept.job.line,
+           job_text(kept.job, fmt::format("{} s", seconds_text(since_first))));
+      continue;
+    }
     kept.job.submit = SimTime() + since_first;
     result.trace.jobs.push_back(std::move(kept.job));
   }

@@ -20,6 +20,7 @@ enum class TraceFindingKind {
   kEndBeforeStart,     ///< it ends before it starts
   kNegativeDuration,   ///< a run time below 0
   kAbsurdDuration,     ///< a run time above ten years
+  kAbsurdSubmission,   ///< submitted more than kTraceSecondsMax after the first job
   kBadGpuCount,        ///< below 0 or above kTraceGpusMax
   kJobStep,            ///< a part of a job of its own row
   kNeverScheduled,     ///< submitted, but never started
@@ -32,6 +33,7 @@ enum class TraceFindingKind {
   kAbsurdMemory,       ///< more memory than any GPU or host has
   kPartOfGpus,         ///< more than one GPU, but not a whole number of them
   kStartBeforeSubmit,  ///< it starts before it is submitted
+  kAbsurdWait,         ///< a wait above kTraceSecondsMax
   kBadAttempt,         ///< an attempt without both times, or one that ends before it starts
   kBadPriority,        ///< a priority that is none
   kBadPhases,          ///< phases that are none, or of signatures that nobody knows
@@ -41,7 +43,7 @@ enum class TraceFindingKind {
   kUnknownColumn,      ///< a column that the format does not have
   kGangDropped,        ///< more than one GPU, and gangs are not wanted
 };
-inline constexpr int kTraceFindingKindCount = 28;
+inline constexpr int kTraceFindingKindCount = 30;
 
 /// What was done about it.
 enum class TraceEffect {

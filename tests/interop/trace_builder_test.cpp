@@ -44,16 +44,23 @@ TEST(TraceBuilder, EqualSubmissions_KeepTheOrderOfTheSource) {
   EXPECT_EQ(import.trace.jobs[2].submit, SimTime() + seconds(10));
 }
 
-TEST(TraceBuilder, InstantsAtBothEndsOfTime_GiveTimesThatFit) {
-  // The widest span that a reader can hand over still fits a SimTime.
+TEST(TraceBuilder, InstantsAtBothEndsOfTime_AreTold) {
+  // The widest span that a reader can hand over: no reader would take it back once written.
   TraceBuilder builder("t");
   TraceRow first = row(1, -4000000000);
   first.start = seconds(4000000000);
   builder.add(first);
-  builder.add(row(2, 4000000000));
+  builder.add(row(2, 0));
+  builder.add(row(3, 4000000000));
   const TraceImport import = builder.finish();
-  EXPECT_EQ(import.trace.jobs.at(1).submit, SimTime() + seconds(8000000000));
-  EXPECT_EQ(import.trace.jobs.at(0).queue, seconds(8000000000));
+  EXPECT_EQ(import.rows, 3);
+  EXPECT_EQ(import.dropped, 1);
+  ASSERT_EQ(import.trace.jobs.size(), 2U);
+  EXPECT_EQ(import.trace.jobs.at(1).submit, SimTime() + seconds(4000000000));
+  EXPECT_EQ(import.trace.jobs.at(0).queue, std::nullopt);
+  ASSERT_EQ(import.findings.size(), 2U);
+  EXPECT_EQ(import.findings.at(0).kind, TraceFindingKind::kAbsurdSubmission);
+  EXPECT_EQ(import.findings.at(1).kind, TraceFindingKind::kAbsurdWait);
 }
 
 TEST(TraceBuilder, DroppedRow_DoesNotClaimItsId) {

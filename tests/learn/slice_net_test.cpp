@@ -1,0 +1,481 @@
+// learn::SliceNet against its description, computed once more by plain loops in double.
+#include "learn/slice_net.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "learn/learn_support.hpp"
+#include "learn/slice_models.hpp"
+
+namespace septule::learn {
+namespace {
+
+using predict::MpsMatrix;
+using predict::SlicePrediction;
+using predict::SlicePredictions;
+using Fillers = SliceNet::Fillers;
+
+constexpr std::array<int, 3> kMeasured = {100, 50, 14};
+constexpr SliceNetForm kSmall = {.width = 8, .layers = 3, .classes = 6, .members = 2};
+
+/// The network by the definition in slice_net.hpp, one column after the other.
+class PlainNet {
+ public:
+  explicit PlainNet(const NetworkWeights& weights) : weights_(weights) {}
+
+  /// Belief by column of `features`.
+  std::vector<std::vector<double>> belief(const std::vector<std::vector<double>>& features,
+                                          Fillers fillers) const {
+    const auto classes = static_cast<std::size_t>(setting("classes"));
+    std::vector<std::vector<double>> out(features.size(), std::vector<double>(classes));
+    for (int member = 0; member < setting("members"); ++member) {
+      const std::string name = "member" + std::to_string(member);
+      auto h = features;
+      for (auto& column : h) {
+        column = rectified(dense(name + ".input", column, bias(name + ".input.bias")));
+      }
+      for (int layer = 1; layer < setting("layers"); ++layer) {
+        h = layered(name + ".layer" + std::to_string(layer), h, layer);
+      }
+      for (std::size_t column = 0; column < h.size(); ++column) {
+        const auto logits = dense(name + ".classes", h[column], bias(name + ".classes.bias"));
+        double total = 0;
+        for (std::size_t index = 0; index < classes; ++index) {
+          total += term(logits[index], index, fillers);
+        }
+        for (std::size_t index = 0; index < classes; ++index) {
+          out[column][index] += term(logits[index], index, fillers) / total / setting("members");
+        }
+      }
+    }
+    return out;
+  }
+  double setting(const std::string& name) const { return weights_.settings.at(name); }
+  double value(const std::string& name, std::size_t index) const {
+    return static_cast<double>(weights_.find(name)->data[index]);
+  }
+
+ private:
+  std::vector<double> bias(const std::string& name) const {
+    const std::vector<float>& data = weights_.find(name)->data;
+    return {data.begin(), data.end()};
+  }
+  std::vector<double> dense(const std::string& name,
+                            const std::vector<double>& in,
+                            std::vector<double> out) const {
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        out[o] += value(name + ".weight", o * in.size() + i) * in[i];
+      }
+    }
+    return out;
+  }
+  static std::vector<double> rectified(std::vector<double> values) {
+    for (double& value : values) {
+      value = std::max(value, 0.0);
+    }
+    return values;
+  }
+  std::vector<std::vector<double>> layered(const std::string& name,
+                                           std::vector<std::vector<double>> h,
+                                           int layer) const {
+    const std::size_t width = h[0].size();
+    std::vector<double> mean(width);
+    std::vector<double> max(width);
+    for (const auto& column : h) {
+      for (std::size_t unit = 0; unit < width; ++unit) {
+        mean[unit] += column[unit] / static_cast<double>(h.size());
+        max[unit] = std::max(max[unit], column[unit]);
+      }
+    }
+    const auto common =
+        dense(name + ".max", max, dense(name + ".mean", mean, bias(name + ".bias")));
+    for (auto& column : h) {
+      const auto update = rectified(dense(name + ".own", column, common));
+      for (std::size_t unit = 0; unit < width; ++unit) {
+        column[unit] = update[unit] + (layer == 1 ? 0 : column[unit]);
+      }
+    }
+    return h;
+  }
+  double term(double logit, std::size_t index, Fillers fillers) const {
+    const bool counts = fillers == Fillers::kPossible || value("class.is_job", index) != 0;
+    return counts ? std::exp(logit / setting("temperature")) : 0;
+  }
+
+  const NetworkWeights& weights_;
+};
+
+/// Estimates of one quantity from a belief: mean, median, deviation around a point.
+struct PlainEstimate {
+  std::vector<std::pair<double, double>> points;  ///< value, belief; ascending
+
+  double total() const {
+    double sum = 0;
+    for (const auto& point : points) {
+      sum += point.second;
+    }
+    return sum;
+  }
+  double mean() const {
+    double sum = 0;
+    for (const auto& point : points) {
+      sum += point.first * point.second;
+    }
+    return sum / total();
+  }
+  double median() const {
+    double sum = 0;
+    for (const auto& point : points) {
+      sum += point.second;
+      if (sum >= total() / 2) {
+        return point.first;
+      }
+    }
+    return points.back().first;
+  }
+  double sd(double around, double floor) const {
+    double sum = 0;
+    for (const auto& point : points) {
+      sum += point.second * (point.first - around) * (point.first - around);
+    }
+    return std::sqrt(sum / total() + floor * floor);
+  }
+};
+
+PlainEstimate estimate_of(const PlainNet& net,
+                          const std::string& tensor,
+                          std::size_t width,
+                          std::size_t slice,
+                          const std::vector<double>& belief) {
+  PlainEstimate out;
+  for (std::size_t index = 0; index < belief.size(); ++index) {
+    const double value = net.value(tensor, index * width + slice);
+    if (value > 0) {
+      out.points.emplace_back(value, belief[index]);
+    }
+  }
+  std::ranges::sort(out.points);
+  return out;
+}
+
+/// Features of the present columns from the levels 100, 50, 14 only.
+std::vector<std::vector<double>> features_of(const MpsMatrix& matrix) {
+  std::vector<std::vector<double>> out;
+  for (std::size_t column = 0; column < predict::kCoRunnersMax; ++column) {
+    if (!matrix.is_present(column)) {
+      continue;
+    }
+    std::vector<double> features(10);
+    double largest = 0;
+    for (const MpsMatrix::Level& level : matrix.levels) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(kMeasured, level.atp.value()) -
+                                               kMeasured.begin());
+      if (level.step[column].has_value()) {
+        features[at] = *level.step[column];
+        features[6 + at] = 1;
+        largest = std::max(largest, features[at]);
+      }
+    }
+    for (std::size_t at = 0; at < 3; ++at) {
+      features[at] /= largest;
+      features[3 + at] = features[6 + at] * std::log(std::max(features[at], 0.02));
+    }
+    features[9] = static_cast<double>(matrix.present_count()) / 7;
+    out.push_back(features);
+  }
+  return out;
+}
+
+void expect_plain(const PlainNet& net,
+                  const SlicePrediction& prediction,
+                  const std::vector<double>& belief) {
+  const double floor = net.setting("sd_floor");
+  const double part = net.setting("time_median_part");
+  for (std::size_t slice = 0; slice < 3; ++slice) {
+    const PlainEstimate time = estimate_of(net, "class.time", 3, slice, belief);
+    const double expected = part * time.median() + (1 - part) * time.mean();
+    EXPECT_NEAR(prediction.time[slice], expected, 2e-6);
+    EXPECT_NEAR(prediction.time_sd[slice], time.sd(expected, floor), 2e-6);
+  }
+  EXPECT_EQ(prediction.speed[0], 1);
+  EXPECT_EQ(prediction.speed_sd[0], 0);
+  for (std::size_t slice = 1; slice < 5; ++slice) {
+    const PlainEstimate speed = estimate_of(net, "class.speed", 5, slice, belief);
+    EXPECT_NEAR(prediction.speed[slice], speed.mean(), 2e-6);
+    EXPECT_NEAR(prediction.speed_sd[slice], speed.sd(speed.mean(), floor), 2e-6);
+  }
+}
+
+std::unique_ptr<SliceNet> net_of(const NetworkWeights& weights) {
+  auto net = SliceNet::make(weights);
+  EXPECT_TRUE(net.has_value()) << net.error().message;
+  return std::move(net).value();
+}
+
+bool same(const SlicePrediction& a, const SlicePrediction& b) {
+  return a.speed == b.speed && a.speed_sd == b.speed_sd && a.time == b.time &&
+         a.time_sd == b.time_sd;
+}
+
+void expect_refused(const Result<SlicePredictions>& result, std::string_view what) {
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalidInput);
+  EXPECT_NE(result.error().message.find(what), std::string::npos) << result.error().message;
+}
+
+TEST(SliceNet_Prediction, EqualsPlainLoops) {
+  // Every form, number of jobs and set of levels gives what the definition gives.
+  const std::vector<std::vector<int>> sets = {
+      {100, 50, 14}, {14, 100}, {50, 100}, {14, 50}, {100}, {50}, {14}};
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const SliceNetForm form = {.width = seed % 2 == 0 ? 8 : 64,
+                               .layers = static_cast<int>(1 + seed % 4),
+                               .classes = seed % 3 == 0 ? 33 : static_cast<int>(3 + seed),
+                               .members = static_cast<int>(1 + seed % 3)};
+    const NetworkWeights weights = test::drawn_slice_net(seed, form);
+    const auto net = net_of(weights);
+    const PlainNet plain(weights);
+    Rng rng(seed);
+    for (std::size_t jobs = 1; jobs <= 7; ++jobs) {
+      const MpsMatrix matrix = test::drawn_matrix(sets[(seed + jobs) % sets.size()], jobs, &rng);
+      for (const Fillers fillers : {Fillers::kExcluded, Fillers::kPossible}) {
+        const auto predicted = net->predict_with(matrix, fillers);
+        ASSERT_TRUE(predicted.has_value()) << predicted.error().message;
+        const auto belief = plain.belief(features_of(matrix), fillers);
+        std::size_t at = 0;
+        for (std::size_t column = 0; column < 7; ++column) {
+          ASSERT_EQ((*predicted)[column].has_value(), matrix.is_present(column));
+          if (matrix.is_present(column)) {
+            SCOPED_TRACE(fmt::format("{} {} {}", seed, jobs, fillers == Fillers::kPossible));
+            expect_plain(plain, *(*predicted)[column], belief[at++]);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SliceNet_PermutedColumns, PermuteTheAnswerExactly) {
+  // To the last bit, and equal columns get equal answers.
+  const auto net = net_of(test::drawn_slice_net(1, {}));
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    MpsMatrix matrix = test::drawn_matrix(kMeasured, 1 + rng.below(7), &rng);
+    if (rng.below(3) == 0) {  // a twin
+      for (MpsMatrix::Level& level : matrix.levels) {
+        level.step[0] = level.step[3] = 1.0 + level.atp.value();
+      }
+    }
+    ASSERT_GT(matrix.present_count(), 0U);
+    std::array<std::size_t, 7> to{0, 1, 2, 3, 4, 5, 6};
+    rng.shuffle(std::span<std::size_t>(to));
+    MpsMatrix permuted = matrix;
+    for (std::size_t level = 0; level < 3; ++level) {
+      for (std::size_t column = 0; column < 7; ++column) {
+        permuted.levels[level].step[to[column]] = matrix.levels[level].step[column];
+      }
+    }
+    const auto first = net->predict(matrix);
+    const auto second = net->predict(permuted);
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    for (std::size_t column = 0; column < 7; ++column) {
+      const auto& a = (*first)[column];
+      const auto& b = (*second)[to[column]];
+      ASSERT_EQ(a.has_value(), b.has_value());
+      EXPECT_TRUE(!a.has_value() || same(*a, *b)) << seed;
+    }
+    if ((*first)[0].has_value() && matrix.levels[0].step[0] == matrix.levels[0].step[3]) {
+      EXPECT_TRUE(same(*(*first)[0], *(*first)[3]));
+    }
+  }
+}
+
+TEST(SliceNet_OtherLevels, CountAsTheLevelsBetweenThem) {
+  // Times on a straight line of logarithms give the same answer wherever they were measured, and a
+  // level outside the measured range counts as not measured.
+  const auto net = net_of(test::drawn_slice_net(2, {}));
+  const auto matrix_at = [](const std::vector<int>& percentages) {
+    MpsMatrix matrix;
+    for (const int percentage : percentages) {
+      matrix.levels.push_back({.atp = ActiveThreadPercentage(percentage), .step = {}});
+      matrix.levels.back().step[1] = 2 * std::pow(percentage, -0.5);
+      matrix.levels.back().step[5] = 7 * std::pow(percentage, -0.9);
+    }
+    return matrix;
+  };
+  const auto expect_near = [&](const std::vector<int>& a, const std::vector<int>& b) {
+    const auto first = net->predict(matrix_at(a));
+    const auto second = net->predict(matrix_at(b));
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    for (const std::size_t column : {1U, 5U}) {
+      for (std::size_t slice = 0; slice < 5; ++slice) {
+        EXPECT_NEAR((*first)[column]->speed[slice], (*second)[column]->speed[slice], 1e-5);
+      }
+    }
+  };
+  expect_near({100, 50, 14}, {14, 50, 100});
+  expect_near({100, 14}, {100, 10});
+  expect_near({100, 50, 14}, {100, 80, 30, 14});
+  expect_near({50, 14}, {99, 20, 10});
+  expect_near({50}, {99, 30});
+}
+
+TEST(SliceNet_WithoutAKnownLevel, IsRefused) {
+  // A column that was measured on one side of the three levels only says nothing of them.
+  const auto net = net_of(test::drawn_slice_net(3, kSmall));
+  Rng rng(1);
+  expect_refused(net->predict(test::drawn_matrix(std::array{90, 60}, 7, &rng)),
+                 "column 1 has no step time at 100, 50 or 14 %");
+  MpsMatrix matrix = test::drawn_matrix(std::array{100, 60}, 7, &rng);
+  matrix.levels[0].step[4].reset();
+  expect_refused(net->predict(matrix), "column 5 has no step time");
+  expect_refused(net->predict(MpsMatrix{}), "there are 0 levels");
+  matrix.levels[0].step[4] = std::numeric_limits<double>::quiet_NaN();
+  expect_refused(net->predict(matrix), "the step time at 100 % of column 5 is nan");
+}
+
+TEST(SliceNet_ExtremeTimes, GiveFiniteAnswers) {
+  // Ratios beyond anything measured still end within what classes have.
+  const NetworkWeights weights = test::drawn_slice_net(4, {});
+  const auto net = net_of(weights);
+  for (const double step : {1e-300, 1e-30, 1.0, 1e30, 1e300}) {
+    for (const double other : {1e-300, 1e-3, 1e300}) {
+      MpsMatrix matrix;
+      for (const int percentage : kMeasured) {
+        matrix.levels.push_back({.atp = ActiveThreadPercentage(percentage), .step = {}});
+        matrix.levels.back().step[0] = percentage == 50 ? other : step;
+      }
+      const auto predicted = net->predict(matrix);
+      ASSERT_TRUE(predicted.has_value());
+      for (std::size_t slice = 1; slice < 5; ++slice) {
+        EXPECT_GE((*predicted)[0]->speed[slice], 0.05);
+        EXPECT_LE((*predicted)[0]->speed[slice], 0.95);
+        EXPECT_GE((*predicted)[0]->speed_sd[slice], 0.005);
+        EXPECT_LE((*predicted)[0]->speed_sd[slice], 1);
+      }
+    }
+  }
+}
+
+TEST(SliceNet_SureBelief, GivesThatClass) {
+  // Where all weight lies on one class, its values come out, and the floor is the error.
+  NetworkWeights weights = test::drawn_slice_net(5, kSmall);
+  for (Tensor& tensor : weights.tensors) {
+    if (tensor.name.ends_with("classes.bias")) {
+      tensor.data = {0, 2000, 0, 1000, 0, 0};  // 1 is the filler
+    }
+  }
+  const auto net = net_of(weights);
+  Rng rng(6);
+  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+  const auto jobs = net->predict(matrix);
+  const auto columns = net->predict_with(matrix, Fillers::kPossible);
+  ASSERT_TRUE(jobs.has_value() && columns.has_value());
+  for (std::size_t column = 0; column < 7; ++column) {
+    for (std::size_t slice = 0; slice < 3; ++slice) {
+      const std::vector<float>& time = weights.find("class.time")->data;
+      EXPECT_NEAR((*jobs)[column]->time[slice], static_cast<double>(time[3 * 3 + slice]), 1e-12);
+      EXPECT_NEAR((*jobs)[column]->time_sd[slice], 0.005, 1e-6);
+      EXPECT_NEAR((*columns)[column]->time[slice], static_cast<double>(time[3 + slice]), 1e-12);
+    }
+    for (std::size_t slice = 1; slice < 5; ++slice) {
+      const auto speed = static_cast<double>(weights.find("class.speed")->data[(3 * 5) + slice]);
+      if (speed > 0) {
+        EXPECT_NEAR((*jobs)[column]->speed[slice], speed, 1e-12);
+      } else {  // it does not fit there: what the others have, none of which is believed
+        EXPECT_GT((*jobs)[column]->speed[slice], 0);
+      }
+    }
+  }
+}
+
+TEST(SliceNet_WrongWeights, AreRefusedByName) {
+  // Every setting and tensor is asked for; none may be missing, different or unknown.
+  const NetworkWeights weights = test::drawn_slice_net(7, kSmall);
+  for (const auto& setting : weights.settings) {
+    NetworkWeights wrong = weights;
+    wrong.settings.erase(setting.first);
+    ASSERT_FALSE(SliceNet::make(wrong).has_value());
+    EXPECT_NE(SliceNet::make(wrong).error().message.find("lack the setting \"" + setting.first),
+              std::string::npos);
+    wrong.settings[setting.first] = -1;
+    ASSERT_FALSE(SliceNet::make(wrong).has_value());
+    EXPECT_NE(SliceNet::make(wrong).error().message.find("\"" + setting.first + "\" is -1"),
+              std::string::npos);
+  }
+  for (std::size_t index = 0; index < weights.tensors.size(); ++index) {
+    NetworkWeights wrong = weights;
+    wrong.tensors[index].shape.push_back(1);
+    ASSERT_FALSE(SliceNet::make(wrong).has_value());
+    EXPECT_NE(SliceNet::make(wrong).error().message.find("the shape of tensor \"" +
+                                                         weights.tensors[index].name),
+              std::string::npos);
+    wrong.tensors.erase(wrong.tensors.begin() + static_cast<std::ptrdiff_t>(index));
+    ASSERT_FALSE(SliceNet::make(wrong).has_value());
+    EXPECT_NE(SliceNet::make(wrong).error().message.find("lack the tensor \"" +
+                                                         weights.tensors[index].name),
+              std::string::npos);
+  }
+  NetworkWeights more = weights;
+  more.settings["depth"] = 1;
+  ASSERT_FALSE(SliceNet::make(more).has_value());
+  EXPECT_NE(SliceNet::make(more).error().message.find("no setting \"depth\""), std::string::npos);
+  more = weights;
+  more.tensors.push_back({.name = "member2.input.bias", .shape = {1}, .data = {0}});
+  ASSERT_FALSE(SliceNet::make(more).has_value());
+  EXPECT_NE(SliceNet::make(more).error().message.find("no tensor \"member2.input.bias\""),
+            std::string::npos);
+}
+
+TEST(SliceModels_Kinds, BecomeModels) {
+  // The kind in the weights says which network; a written file is read back to the same answers.
+  const NetworkWeights ours = test::drawn_slice_net(8, {});
+  const NetworkWeights unet = test::drawn_unet(8);
+  Rng rng(9);
+  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 5, &rng);
+  const std::map<std::string, const NetworkWeights*> kinds = {{"ours", &ours}, {"unet", &unet}};
+  for (const auto& [name, weights] : kinds) {
+    const auto parsed = parse_weights(write_weights(*weights), name);
+    ASSERT_TRUE(parsed.has_value());
+    const auto model = make_slice_model(*parsed);
+    const auto original = make_slice_model(*weights);
+    ASSERT_TRUE(model.has_value() && original.has_value());
+    EXPECT_EQ((*model)->name(), name);
+    const auto first = (*model)->predict(matrix);
+    const auto second = (*original)->predict(matrix);
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    for (std::size_t column = 0; column < 7; ++column) {
+      EXPECT_TRUE(!(*first)[column].has_value() || same(*(*first)[column], *(*second)[column]));
+    }
+  }
+  const auto unknown =
+      make_slice_model({.kind = "forest", .settings = {}, .tensors = {}, .recipe = {}});
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().message,
+            "weights of kind \"forest\" are not known; known are \"slice-net\" and \"unet\"");
+}
+
+TEST(SliceModels_Builtin, AreThereByName) {
+  // Each compiled-in file is a valid model; other names are refused with those there are.
+  for (const std::string_view name : builtin_model_names()) {
+    const auto model = builtin_slice_model(name);
+    ASSERT_TRUE(model.has_value()) << model.error().message;
+    EXPECT_EQ((*model)->name(), name);
+  }
+  const auto unknown = builtin_slice_model("oracle");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace septule::learn
