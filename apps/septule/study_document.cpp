@@ -267,6 +267,7 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
+  report.predictor_notes = predictor_notes(finished);
   report.notes = study_notes(finished);
   for (const std::string& line : layout_lines(study)) {
     report.options.push_back({"layout chosen", line});

@@ -192,6 +192,9 @@ std::string html_forecasts(const StudyReport& study) {
       "that the job then had, both relative to the whole GPU. Table: all seeds; bias = mean of "
       "believed - actual. Drawings: one run of each policy; on the diagonal the prediction was "
       "right.</p>\n";
+  for (const std::string& note : study.predictor_notes) {
+    out += fmt::format("<p class=\"note\">{}</p>\n", xml_escaped(note));
+  }
   out += error_table(study, rows);
   std::set<ComputeSlices, std::greater<>> slices;
   for (const std::size_t row : rows) {

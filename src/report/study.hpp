@@ -61,6 +61,7 @@ struct StudyReport {
   std::string version;  ///< of Septule
   std::vector<ReportGpu> gpus;
   std::vector<PolicyReport> policies;
+  std::vector<std::string> predictor_notes;  ///< on a learned predictor; a sentence each
   std::vector<std::string> notes;  ///< what has to be known to read the figures; a sentence each
 };
 

@@ -120,15 +120,12 @@ constexpr std::array kJobColumns = std::to_array<JobColumn>({
      [](const JobRow& row) { return fmt::format("{}", row.outcome.gpu_changes); }},
 });
 
-return line + "\n";
-}  // namespace
-
 bool counts_jobs(const job::FigureColumn& column) {
   return column.member == &job::RunFigures::jobs_done ||
          column.member == &job::RunFigures::jobs_rejected;
 }
 
-}  // namespace septule::report
+}  // namespace
 
 std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
@@ -146,52 +143,54 @@ std::string csv_heading(std::span<const CsvColumn> columns) {
   for (const CsvColumn& column : columns) {
     line += (line.empty() ? "" : ",") + column.name;
   }
+  return line + "\n";
+}
 
-  std::vector<CsvColumn> run_columns() {
-    std::vector<CsvColumn> columns = {{"policy", "text", "name of the policy"},
-                                      {"seed", "1", "seed of the run"}};
-    for (const job::FigureColumn& column : job::figure_columns()) {
-      columns.push_back({column.name, column.unit, column.formula});
-    }
-    return columns;
+std::vector<CsvColumn> run_columns() {
+  std::vector<CsvColumn> columns = {{"policy", "text", "name of the policy"},
+                                    {"seed", "1", "seed of the run"}};
+  for (const job::FigureColumn& column : job::figure_columns()) {
+    columns.push_back({column.name, column.unit, column.formula});
   }
+  return columns;
+}
 
-  std::vector<CsvColumn> job_columns() {
-    std::vector<CsvColumn> columns;
-    for (const JobColumn& column : kJobColumns) {
-      columns.push_back({column.name, column.unit, column.formula});
-    }
-    return columns;
+std::vector<CsvColumn> job_columns() {
+  std::vector<CsvColumn> columns;
+  for (const JobColumn& column : kJobColumns) {
+    columns.push_back({column.name, column.unit, column.formula});
   }
+  return columns;
+}
 
-  std::string runs_csv(const StudyReport& study) {
-    std::string out = csv_heading(run_columns());
-    for (const PolicyReport& policy : study.policies) {
-      SEPTULE_CHECK(policy.runs.size() == policy.seeds.size(), "a policy has one seed per run");
-      for (std::size_t i = 0; i < policy.runs.size(); ++i) {
-        const job::RunFigures& run = policy.runs[i];
-        out += fmt::format("{},{}", csv_cell(policy.name), policy.seeds[i]);
-        for (const job::FigureColumn& column : job::figure_columns()) {
-          const double value = run.*column.member;
-          const bool is_known = (run.jobs_done > 0 || counts_jobs(column)) && std::isfinite(value);
-          out += "," + (is_known ? fixed_text(value, column.decimals) : std::string());
-        }
-        out += "\n";
-      }
-    }
-    return out;
-  }
-
-  std::string jobs_csv(const RepresentativeRun& run) {
-    std::string out = csv_heading(job_columns());
-    for (const job::JobOutcome& outcome : run.run.jobs) {
-      const JobRow row{run, outcome};
-      for (std::size_t i = 0; i < kJobColumns.size(); ++i) {
-        out += (i > 0 ? "," : "") + csv_cell(kJobColumns[i].cell(row));
+std::string runs_csv(const StudyReport& study) {
+  std::string out = csv_heading(run_columns());
+  for (const PolicyReport& policy : study.policies) {
+    SEPTULE_CHECK(policy.runs.size() == policy.seeds.size(), "a policy has one seed per run");
+    for (std::size_t i = 0; i < policy.runs.size(); ++i) {
+      const job::RunFigures& run = policy.runs[i];
+      out += fmt::format("{},{}", csv_cell(policy.name), policy.seeds[i]);
+      for (const job::FigureColumn& column : job::figure_columns()) {
+        const double value = run.*column.member;
+        const bool is_known = (run.jobs_done > 0 || counts_jobs(column)) && std::isfinite(value);
+        out += "," + (is_known ? fixed_text(value, column.decimals) : std::string());
       }
       out += "\n";
     }
-    return out;
   }
+  return out;
+}
+
+std::string jobs_csv(const RepresentativeRun& run) {
+  std::string out = csv_heading(job_columns());
+  for (const job::JobOutcome& outcome : run.run.jobs) {
+    const JobRow row{run, outcome};
+    for (std::size_t i = 0; i < kJobColumns.size(); ++i) {
+      out += (i > 0 ? "," : "") + csv_cell(kJobColumns[i].cell(row));
+    }
+    out += "\n";
+  }
+  return out;
+}
 
 }  // namespace septule::report

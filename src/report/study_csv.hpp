@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct CsvColumn {
 /// A text as a cell: quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string_view text);
 /// The heading of these columns, as a line.
-std::string csv_heading(const std::vector<CsvColumn>& columns);
+std::string csv_heading(std::span<const CsvColumn> columns);
 
 /// Columns of runs_csv: policy and seed, then all of job::figure_columns().
 std::vector<CsvColumn> run_columns();
