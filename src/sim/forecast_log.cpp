@@ -26,8 +26,9 @@ void ForecastLog::decided(SimTime time,
     const gpu::PlacedProfile& placed =
         decision.goal.instances[static_cast<std::size_t>(slot.instance)];
     const auto known = stays_.find(slot.job);
+    // Segments are told when they end: whether it runs there already is not known here.
     if (known != stays_.end() && known->second.gpu == decision.gpu &&
-        known->second.placed == placed && known->second.has_run) {
+        known->second.placed == placed) {
       continue;
     }
     const predict::SpeedRow* speeds = predictor.speeds(slot.job);
