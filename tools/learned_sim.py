@@ -58,8 +58,8 @@ def simulate(options, arguments, policies):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "study")
         command = [options.binary, "simulate", "--policies", ",".join(policies), "--out", out]
-        done = subprocess.run(command + arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True, check=False)
+        done = subprocess.run(command + arguments, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             sys.stderr.write(done.stderr)
             sys.exit(2)
@@ -90,7 +90,8 @@ def judge_size(options, weights, size):
                      POLICIES + ["optsta"])
     noisy = simulate(options, study, POLICIES)
     for policy in POLICIES:
-        print(f"{size} GPUs  {policy:8} exact table {statistics.mean(exact[policy].values()):8.1f} s,"
+        mean_s = statistics.mean(exact[policy].values())
+        print(f"{size} GPUs  {policy:8} exact table {mean_s:8.1f} s,"
               f" table with MISO's error {percent(ratio(noisy[policy], exact[policy]))},"
               f" against optsta {percent(ratio(exact[policy], exact['optsta']))}")
     losses = {policy: [] for policy in POLICIES}
@@ -117,8 +118,9 @@ def judge_size(options, weights, size):
             mean = statistics.mean(losses[policy])
             holds = mean <= LOSS_MAX
             is_good = is_good and holds
-            print(f"{size} GPUs  {policy:8} mean of {len(losses[policy])} folds: JCT {percent(mean)}:"
-                  f" {'holds' if holds else 'MISSED'} (bound {percent(LOSS_MAX)})")
+            print(f"{size} GPUs  {policy:8} mean of {len(losses[policy])} folds: "
+                  f"JCT {percent(mean)}: {'holds' if holds else 'MISSED'} "
+                  f"(bound {percent(LOSS_MAX)})")
     return is_good
 
 
@@ -126,7 +128,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--binary", required=True, help="the septule program")
     parser.add_argument("--weights", required=True, help="folder of files of weights")
-    parser.add_argument("--data", required=True, help="folder of the MISO data (unet_input.npy ...)")
+    parser.add_argument("--data", required=True, help="folder of the MISO data")
     parser.add_argument("--size", choices=["8", "40", "both"], default="both")
     parser.add_argument("--seeds", type=int, default=0, help="without it: 20, at 40 GPUs 5")
     parser.add_argument("--match", default="", help="only files with this in their names")

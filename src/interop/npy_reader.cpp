@@ -49,9 +49,10 @@ class HeadingReader {
  private:
   Error fault(std::string_view what) const { return input_error(source_name_, 0, "", what); }
   Error not_understood() const {
-    return fault(fmt::format("the heading of the .npy file is not understood at {}; expected "
-                             "descr, fortran_order and shape, as NumPy writes them",
-                             quoted_for_message(rest_, 40)));
+    return fault(
+        fmt::format("the heading of the .npy file is not understood at {}; expected "
+                    "descr, fortran_order and shape, as NumPy writes them",
+                    quoted_for_message(rest_, 40)));
   }
   void skip_blanks() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) {
@@ -78,16 +79,16 @@ class HeadingReader {
     if (take("'descr':")) {
       const std::string_view type = word();
       if (has_type_ || type != "'<f4'") {
-        return fault(
-            fmt::format("holds values of type {}; expected '<f4' (little-endian float32)",
-                        quoted_for_message(type, 40)));
+        return fault(fmt::format("holds values of type {}; expected '<f4' (little-endian float32)",
+                                 quoted_for_message(type, 40)));
       }
       has_type_ = true;
     } else if (take("'fortran_order':")) {
       const std::string_view order = word();
       if (has_order_ || order != "False") {
-        return fault(fmt::format("has fortran_order {}; expected False (the last axis runs fastest)",
-                                 quoted_for_message(order, 40)));
+        return fault(
+            fmt::format("has fortran_order {}; expected False (the last axis runs fastest)",
+                        quoted_for_message(order, 40)));
       }
       has_order_ = true;
     } else if (!shape_ && take("'shape':")) {
@@ -176,9 +177,9 @@ Result<NpyArray> read_npy(const InputText& input) {
   }
   array.values.reserve(count);
   for (std::size_t i = 0; i < payload.size(); i += kValueBytes) {
-    array.values.push_back(std::bit_cast<float>(
-        byte_at(payload, i) | (byte_at(payload, i + 1) << 8U) |
-        (byte_at(payload, i + 2) << 16U) | (byte_at(payload, i + 3) << 24U)));
+    array.values.push_back(
+        std::bit_cast<float>(byte_at(payload, i) | (byte_at(payload, i + 1) << 8U) |
+                             (byte_at(payload, i + 2) << 16U) | (byte_at(payload, i + 3) << 24U)));
   }
   return array;
 }

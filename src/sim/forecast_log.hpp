@@ -15,7 +15,8 @@ namespace septule::sim {
 
 /// Notes what was believed of a job's speed when it was decided to run it alone on an instance, and
 /// how fast it then was there: at the first stretch of running, before anything changes. A decision
-/// that leaves a job where it was to run makes no new entry. Passes everything on to `next`. One thread.
+/// that leaves a job where it was to run makes no new entry. Passes everything on to `next`. One
+/// thread.
 class ForecastLog final : public JobObserver {
  public:
   ForecastLog(const gpu::Geometry& geometry, JobObserver* next)

@@ -160,9 +160,9 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   std::unique_ptr<StudyJournal> journal;
   if (!folder.empty()) {
     SEPTULE_TRY_STATUS(prepare_folder(folder, opening));
-    SEPTULE_TRY(
-        journal,
-        StudyJournal::open(journal_path(folder), study_fingerprint(settings, jobs, predictor), opening));
+    SEPTULE_TRY(journal,
+                StudyJournal::open(
+                    journal_path(folder), study_fingerprint(settings, jobs, predictor), opening));
     how.journal = journal.get();
     how.pictures = Pictures::kRepresentatives;
   }
