@@ -1,26 +1,36 @@
 #include "learn/canonical_levels.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/portable_math.hpp"
 
 namespace septule::learn {
 
 namespace {
 
-using Level = predict::MpsMatrix::Level;
+/// Times at the ends of what a double holds stay within what portable_exp() takes.
+constexpr double kExponentMax = 700;
+
+/// A measured time.
+struct Point {
+  int percentage = 0;
+  double time = 0;
+};
 
 /// Whether one of the two is near enough for a time between them to be more than a guess.
-bool is_within_reach(const Level& below, const Level& above, int percentage) {
-  return percentage < kInterpolationReach * below.atp.value() ||
-         above.atp.value() < kInterpolationReach * percentage;
+bool is_within_reach(const Point& below, const Point& above, int percentage) {
+  return percentage < kInterpolationReach * below.percentage ||
+         above.percentage < kInterpolationReach * percentage;
 }
 
-double interpolated(const Level& below, const Level& above, std::size_t column, int percentage) {
-  const double log_below = portable_log(below.atp.value());
-  const double log_above = portable_log(above.atp.value());
+double interpolated(const Point& below, const Point& above, int percentage) {
+  const double log_below = portable_log(below.percentage);
+  const double log_above = portable_log(above.percentage);
   const double part = (portable_log(percentage) - log_below) / (log_above - log_below);
-  const double low = portable_log(*below.step[column]);
-  const double high = portable_log(*above.step[column]);
-  return portable_exp(low + part * (high - low));
+  const double low = portable_log(below.time);
+  const double exponent = low + part * (portable_log(above.time) - low);
+  return portable_exp(std::clamp(exponent, -kExponentMax, kExponentMax));
 }
 
 }  // namespace
@@ -29,24 +39,30 @@ CanonicalTimes canonical_times(const predict::MpsMatrix& matrix, std::size_t col
   CanonicalTimes times;
   for (std::size_t index = 0; index < kCanonicalLevels; ++index) {
     const int percentage = kCanonicalPercentages[index];
-    const Level* below = nullptr;  // the nearest at or under the percentage
-    const Level* above = nullptr;  // the nearest at or over it
-    for (const Level& level : matrix.levels) {
-      if (!level.step[column].has_value()) {
+    std::optional<Point> below;  // the nearest at or under the percentage
+    std::optional<Point> above;  // the nearest at or over it
+    for (const predict::MpsMatrix::Level& level : matrix.levels) {
+      const std::optional<double>& step = level.step[column];
+      if (!step.has_value()) {
         continue;
       }
-      if (level.atp.value() <= percentage && (below == nullptr || level.atp > below->atp)) {
-        below = &level;
+      const Point point{.percentage = level.atp.value(), .time = *step};
+      if (point.percentage <= percentage &&
+          (!below.has_value() || point.percentage > below->percentage)) {
+        below = point;
       }
-      if (level.atp.value() >= percentage && (above == nullptr || level.atp < above->atp)) {
-        above = &level;
+      if (point.percentage >= percentage &&
+          (!above.has_value() || point.percentage < above->percentage)) {
+        above = point;
       }
     }
-    if (below != nullptr && below == above) {
-      times[index] = below->step[column];
-    } else if (below != nullptr && above != nullptr &&
-               is_within_reach(*below, *above, percentage)) {
-      times[index] = interpolated(*below, *above, column, percentage);
+    if (!below.has_value() || !above.has_value()) {
+      continue;
+    }
+    if (below->percentage == above->percentage) {
+      times[index] = below->time;
+    } else if (is_within_reach(*below, *above, percentage)) {
+      times[index] = interpolated(*below, *above, percentage);
     }
   }
   return times;

@@ -24,7 +24,7 @@ struct LayerSize {
   int outputs = 1;
 };
 
-/// A dense layer without bias, the same for every column (float32, Eigen; docs/adr/0018). Each
+/// A dense layer without bias, the same for every column (float32; docs/adr/0018). Each
 /// output is summed over the inputs in order, so that what a column gives does not depend on where
 /// it stands. Tensor: [outputs, inputs]. A value; any thread.
 class ColumnDense {
@@ -36,6 +36,7 @@ class ColumnDense {
   static Result<ColumnDense> make(const NetworkWeights& weights,
                                   std::string_view name,
                                   LayerSize size);
+  std::size_t inputs() const { return inputs_; }
   std::size_t outputs_padded() const { return outputs_padded_; }
   /// Adds weight x `in` to `out`; `in` has as many elements as inputs, `out` outputs_padded(). No
   /// heap.

@@ -147,7 +147,10 @@ void LearnedPredictor::characterised(std::span<const predict::MpsSample> run) {
 }
 
 void LearnedPredictor::characterise_group(std::span<const predict::MpsSample> group) {
-  const predict::MpsMatrix matrix = mps_matrix_of(group);
+  predict::MpsMatrix matrix = mps_matrix_of(group);
+  for (std::size_t column = 0; column < group.size(); ++column) {
+    matrix.smallest[column] = smallest_slice(group[column].signature);
+  }
   predict::SlicePredictions predictions{};
   if (const auto predicted = model_->predict(matrix); predicted) {
     predictions = *predicted;
@@ -224,6 +227,13 @@ void LearnedPredictor::refresh(Belief& belief, job::SignatureIndex signature) co
     row = belief.calibration.speeds(profiles_for(signature, level));
     ++level;
   }
+}
+
+/// By the declared memory of the signature, whatever the submitter stated beyond it.
+std::optional<ComputeSlices> LearnedPredictor::smallest_slice(job::SignatureIndex signature) const {
+  const auto smallest = fit_.book().smallest(signature);
+  return smallest.has_value() ? std::optional(fit_.book().geometry().profile(*smallest).slices)
+                              : std::nullopt;
 }
 
 predict::SliceProfiles LearnedPredictor::profiles_for(job::SignatureIndex signature,

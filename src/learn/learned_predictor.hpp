@@ -16,8 +16,9 @@
 namespace septule::learn {
 
 /// Believes what a slice model makes of characterisation runs: all jobs of a run together are one
-/// MPS matrix (more than kCoRunnersMax go in groups of so many, in the order given). Whether memory
-/// fits is declared (DeclaredFit), never predicted; speeds of the book are not looked at.
+/// MPS matrix (more than kCoRunnersMax go in groups of so many, in the order given), with the
+/// smallest slice that each fits. Whether memory fits is declared (DeclaredFit), never predicted;
+/// speeds of the book are not looked at.
 /// - kPerJob: each job is known by the runs that it was in itself.
 /// - kPerSignature: what runs and observations have shown of a signature holds for its later jobs.
 /// A
@@ -81,6 +82,7 @@ class LearnedPredictor final : public predict::Predictor {
   void learn(const predict::MpsSample& sample,
              const std::optional<predict::SlicePrediction>& prediction);
   void refresh(Belief& belief, job::SignatureIndex signature) const;
+  std::optional<ComputeSlices> smallest_slice(job::SignatureIndex signature) const;
   predict::SliceProfiles profiles_for(job::SignatureIndex signature, int level) const;
 
   Options options_;

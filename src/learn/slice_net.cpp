@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/portable_math.hpp"
 #include "base/text.hpp"
 #include "learn/canonical_levels.hpp"
 #include "learn/tensor_lookup.hpp"
@@ -24,6 +25,14 @@ constexpr std::size_t kColumns = predict::kCoRunnersMax;
 constexpr auto kWidthMax = static_cast<std::size_t>(SliceNetForm::kWidthMax);
 /// The training takes logarithms of nothing smaller.
 constexpr float kTimeFloor = 0.02F;
+/// Units of counters before they are scaled.
+constexpr double kSmUnit = 100;
+constexpr double kMemoryUnit = 100;
+constexpr double kPowerUnit = 100;
+constexpr double kFootprintUnit = 1000;
+/// What is left of the belief in classes that fit other slices: only a tie-break, and an answer
+/// where no class fits what the job fits.
+constexpr float kOtherSmallest = 1e-9F;
 /// No class is believed less likely than this beside the most likely one, so that the classes that
 /// fit a slice never all have no weight.
 constexpr float kLogBeliefMin = -46;
@@ -54,6 +63,9 @@ std::string member_name(int index) {
 
 Status check_names(const NetworkWeights& weights, const SliceNetForm& form) {
   std::set<std::string> names{"class.is_job", "class.time", "class.speed"};
+  if (form.counters == SliceNetForm::Counters::kUsed) {
+    names.insert({"counter.mean", "counter.sd"});
+  }
   for (int index = 0; index < form.members; ++index) {
     const std::string member = member_name(index);
     for (const char* part : {"input", "classes"}) {
@@ -76,8 +88,14 @@ Status check_names(const NetworkWeights& weights, const SliceNetForm& form) {
 }
 
 Status check_settings(const NetworkWeights& weights) {
-  static constexpr std::array kNames = {
-      "width", "layers", "classes", "members", "temperature", "sd_floor", "time_median_part"};
+  static constexpr std::array kNames = {"width",
+                                        "layers",
+                                        "classes",
+                                        "members",
+                                        "counters",
+                                        "temperature",
+                                        "sd_floor",
+                                        "time_median_part"};
   for (const auto& setting : weights.settings) {
     if (std::ranges::find(kNames, setting.first) == kNames.end()) {
       return invalid(fmt::format("kind \"slice-net\" has no setting {}; it has {}",
@@ -95,7 +113,8 @@ struct SliceNet::Columns {
   struct Column {
     std::array<float, kTimes> time{};   ///< normalised; 0 = not known
     std::array<float, kTimes> known{};  ///< 1 or 0
-    std::size_t index = 0;              ///< in the matrix
+    std::array<float, kCounters + 1> counters{};
+    std::size_t index = 0;  ///< in the matrix
 
     /// The index comes last: equal columns get equal answers whatever their order.
     friend auto operator<=>(const Column&, const Column&) = default;
@@ -103,7 +122,11 @@ struct SliceNet::Columns {
   std::array<Column, kColumns> columns{};
   std::size_t count = 0;
 
-  static Result<Columns> read(const predict::MpsMatrix& matrix);
+  /// `scale` is null where counters are not used.
+  static Result<Columns> read(const predict::MpsMatrix& matrix, const CounterScale* scale);
+  static void read_counters(const predict::JobCounters& counters,
+                            const CounterScale& scale,
+                            Column* column);
   void insert(const Column& column) {
     std::size_t at = count++;
     for (; at > 0 && column < columns[at - 1]; --at) {
@@ -111,10 +134,11 @@ struct SliceNet::Columns {
     }
     columns[at] = column;
   }
-  std::array<Lanes, kFeatures> features() const;
+  std::array<Lanes, kFeaturesMax> features() const;
 };
 
-Result<SliceNet::Columns> SliceNet::Columns::read(const predict::MpsMatrix& matrix) {
+Result<SliceNet::Columns> SliceNet::Columns::read(const predict::MpsMatrix& matrix,
+                                                  const CounterScale* scale) {
   Columns out;
   for (std::size_t index = 0; index < kColumns; ++index) {
     if (!matrix.is_present(index)) {
@@ -135,19 +159,44 @@ Result<SliceNet::Columns> SliceNet::Columns::read(const predict::MpsMatrix& matr
       column.time[level] = static_cast<float>(times[level].value_or(0) / largest);
       column.known[level] = times[level].has_value() ? 1.0F : 0.0F;
     }
+    if (scale != nullptr) {
+      read_counters(matrix.counters[index], *scale, &column);
+    }
     out.insert(column);
   }
   return out;
 }
 
-std::array<Lanes, SliceNet::kFeatures> SliceNet::Columns::features() const {
-  std::array<Lanes, kFeatures> out{};
+void SliceNet::Columns::read_counters(const predict::JobCounters& counters,
+                                      const CounterScale& scale,
+                                      Column* column) {
+  if (!counters.sm_percent.has_value() || !counters.memory_percent.has_value() ||
+      !counters.power_watts.has_value() || !counters.footprint_mib.has_value()) {
+    return;
+  }
+  const std::array<double, kCounters> values = {
+      *counters.sm_percent / kSmUnit,
+      *counters.memory_percent / kMemoryUnit,
+      portable_log(*counters.power_watts / kPowerUnit),
+      portable_log(*counters.footprint_mib / kFootprintUnit)};
+  for (std::size_t counter = 0; counter < kCounters; ++counter) {
+    column->counters[counter] =
+        static_cast<float>((values[counter] - scale.mean[counter]) / scale.sd[counter]);
+  }
+  column->counters[kCounters] = 1;
+}
+
+std::array<Lanes, SliceNet::kFeaturesMax> SliceNet::Columns::features() const {
+  std::array<Lanes, kFeaturesMax> out{};
   for (std::size_t lane = 0; lane < count; ++lane) {
     for (std::size_t level = 0; level < kTimes; ++level) {
       out[level].at[lane] = columns[lane].time[level];
       out[2 * kTimes + level].at[lane] = columns[lane].known[level];
     }
     out[3 * kTimes].at[lane] = static_cast<float>(count) / static_cast<float>(kColumns);
+    for (std::size_t counter = 0; counter <= kCounters; ++counter) {
+      out[kTimeFeatures + counter].at[lane] = columns[lane].counters[counter];
+    }
   }
   for (std::size_t level = 0; level < kTimes; ++level) {
     mapped(&out[kTimes + level]) =
@@ -169,6 +218,10 @@ Result<std::unique_ptr<SliceNet>> SliceNet::make(const NetworkWeights& weights) 
   SEPTULE_TRY(form.layers, whole_setting(weights, "layers", {.min = 1, .max = form.kLayersMax}));
   SEPTULE_TRY(form.classes, whole_setting(weights, "classes", {.min = 1, .max = form.kClassesMax}));
   SEPTULE_TRY(form.members, whole_setting(weights, "members", {.min = 1, .max = form.kMembersMax}));
+  if (weights.settings.contains("counters")) {
+    SEPTULE_TRY(const int used, whole_setting(weights, "counters", {.min = 0, .max = 1}));
+    form.counters = used == 1 ? SliceNetForm::Counters::kUsed : SliceNetForm::Counters::kNone;
+  }
   SEPTULE_TRY(net->temperature_, real_setting(weights, "temperature", {.min = 0.1, .max = 10}));
   SEPTULE_TRY(net->sd_floor_, real_setting(weights, "sd_floor", {}));
   SEPTULE_TRY(net->time_median_part_, real_setting(weights, "time_median_part", {}));
@@ -176,7 +229,25 @@ Result<std::unique_ptr<SliceNet>> SliceNet::make(const NetworkWeights& weights) 
   SEPTULE_TRY_STATUS(check_names(weights, form));
   SEPTULE_TRY_STATUS(net->read_members(weights));
   SEPTULE_TRY_STATUS(net->read_classes(weights));
+  if (form.counters == SliceNetForm::Counters::kUsed) {
+    SEPTULE_TRY_STATUS(net->read_counters(weights));
+  }
   return net;
+}
+
+Status SliceNet::read_counters(const NetworkWeights& weights) {
+  constexpr std::array kShape{static_cast<int>(kCounters)};
+  SEPTULE_TRY(const Tensor* mean, tensor_of_shape(weights, "counter.mean", kShape));
+  SEPTULE_TRY(const Tensor* sd, tensor_of_shape(weights, "counter.sd", kShape));
+  for (std::size_t counter = 0; counter < kCounters; ++counter) {
+    counter_scale_.mean[counter] = static_cast<double>(mean->data[counter]);
+    counter_scale_.sd[counter] = static_cast<double>(sd->data[counter]);
+    if (!(sd->data[counter] > 0)) {
+      return invalid(fmt::format(
+          "tensor \"counter.sd\" has the value {}; valid are numbers above 0", sd->data[counter]));
+    }
+  }
+  return {};
 }
 
 Status SliceNet::read_members(const NetworkWeights& weights) {
@@ -192,10 +263,11 @@ Result<SliceNet::Member> SliceNet::make_member(const NetworkWeights& weights,
                                                int index) {
   const std::string name = member_name(index);
   const LayerSize square{.inputs = form.width, .outputs = form.width};
-  constexpr auto kInputs = static_cast<int>(kFeatures);
+  const bool has_counters = form.counters == SliceNetForm::Counters::kUsed;
+  const auto inputs = static_cast<int>(has_counters ? kFeaturesMax : kTimeFeatures);
   Member member;
   SEPTULE_TRY(member.input,
-              ColumnDense::make(weights, name + ".input.weight", {kInputs, form.width}));
+              ColumnDense::make(weights, name + ".input.weight", {inputs, form.width}));
   SEPTULE_TRY(member.input_bias, bias_of(weights, name + ".input.bias", form.width));
   for (int number = 1; number < form.layers; ++number) {
     const std::string prefix = fmt::format("{}.layer{}", name, number);
@@ -247,8 +319,12 @@ Status SliceNet::read_classes(const NetworkWeights& weights) {
       return invalid("tensor \"class.time\" has a value that is not above 0");
     }
   }
+  smallest_.assign(is_job_.size(), 0);
   for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
     read(*speed, predict::kSlices, slice, &speeds_[slice]);
+    for (const std::size_t index : speeds_[slice].classes) {
+      smallest_[index] = slice;
+    }
     const bool has_job = std::ranges::any_of(speeds_[slice].classes,
                                              [this](std::size_t index) { return is_job_[index]; });
     if (!has_job) {
@@ -295,7 +371,8 @@ void SliceNet::logits(const Member& member, const Columns& columns, std::span<La
   for (std::size_t unit = 0; unit < width; ++unit) {
     own[unit].at.fill(member.input_bias[unit]);
   }
-  member.input.add_to(columns.features(), own);
+  const std::array<Lanes, kFeaturesMax> features = columns.features();
+  member.input.add_to(std::span(features).first(member.input.inputs()), own);
   for (Lanes& unit : own) {
     mapped(&unit) = mapped(unit).max(0.0F);
   }
@@ -335,6 +412,22 @@ void SliceNet::add_belief(const Member& member,
   for (std::size_t index = 0; index < is_job_.size(); ++index) {
     if (counts(index)) {
       mapped(&(*belief)[index]) += mapped(terms[index]) * factor;
+    }
+  }
+}
+
+void SliceNet::condition(const predict::MpsMatrix& matrix,
+                         const Columns& columns,
+                         Belief* belief) const {
+  for (std::size_t lane = 0; lane < columns.count; ++lane) {
+    const std::optional<ComputeSlices>& smallest = matrix.smallest[columns.columns[lane].index];
+    if (!smallest.has_value()) {
+      continue;
+    }
+    for (std::size_t index = 0; index < smallest_.size(); ++index) {
+      if (predict::kSliceComputeSlices[smallest_[index]] != smallest->value()) {
+        (*belief)[index].at[lane] *= kOtherSmallest;
+      }
     }
   }
 }
@@ -401,14 +494,21 @@ predict::SlicePrediction SliceNet::prediction(const Belief& belief, std::size_t 
 Result<predict::SlicePredictions> SliceNet::predict_with(const predict::MpsMatrix& matrix,
                                                          Fillers fillers) const {
   SEPTULE_TRY_STATUS(predict::check_mps_matrix(matrix));
-  SEPTULE_TRY(const Columns columns, Columns::read(matrix));
+  const bool has_counters = form_.counters == SliceNetForm::Counters::kUsed;
+  SEPTULE_TRY(const Columns columns,
+              Columns::read(matrix, has_counters ? &counter_scale_ : nullptr));
   Belief belief{};
   for (const Member& member : members_) {
     add_belief(member, columns, fillers, &belief);
   }
+  condition(matrix, columns, &belief);
   predict::SlicePredictions predictions;
   for (std::size_t lane = 0; lane < columns.count; ++lane) {
-    predictions[columns.columns[lane].index] = prediction(belief, lane);
+    const predict::SlicePrediction answer = prediction(belief, lane);
+    if (!std::isfinite(answer.time[0])) {
+      return invalid("the weights of the model \"ours\" are so large that sums overflow");
+    }
+    predictions[columns.columns[lane].index] = answer;
   }
   return predictions;
 }

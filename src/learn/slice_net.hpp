@@ -19,6 +19,8 @@ struct SliceNetForm {
   int layers = 4;    ///< the first one, and layers in which columns see each other
   int classes = 33;  ///< known kinds of jobs
   int members = 1;   ///< networks whose beliefs are averaged
+  enum class Counters { kNone, kUsed };
+  Counters counters = Counters::kNone;  ///< whether features of counters follow
 
   static constexpr int kWidthMax = 128;
   static constexpr int kLayersMax = 8;
@@ -35,23 +37,28 @@ struct SliceNetForm {
 ///
 ///   features of a column (10): x[3], ln(max(x, 0.02))[3], known[3], columns / 7, where x are the
 ///     times at 100, 50 and 14 % divided by the largest known one; 0 where not known
+///   with counters, 5 more: (sm_percent / 100, memory_percent / 100, ln(power_watts / 100),
+///     ln(footprint_mib / 1000)), each less its mean and divided by its deviation among the
+///     classes, and 1; all five are 0 for a column of which not all four counters are known
 ///   h = relu(W0 f + b0)
 ///   layer l = 1 .. layers - 1: u = relu(W h + b + U mean(h) + V max(h)), mean and max over all
 ///     columns; h = u for l = 1, else h = h + u
 ///   belief = softmax((Wc h + bc) / temperature) over the classes that are jobs; averaged over the
-///     members
+///     members; where a job's smallest slice is declared, times 1e-9 for classes with another one
 ///
 /// Tensors, for each member M from 0 (LibTorch's layout [outputs, inputs]):
-///   memberM.input.weight [width, 10], memberM.input.bias [width]
+///   memberM.input.weight [width, 10 or 15], memberM.input.bias [width]
 ///   memberM.layerL.own.weight, .mean.weight, .max.weight [width, width], memberM.layerL.bias
 ///     [width], L from 1
 ///   memberM.classes.weight [classes, width], memberM.classes.bias [classes]
 /// and once: class.is_job [classes], 1, or 0 for a filler (the "dummy" of the training data);
 ///   class.time [classes, 3], times on 7g, 4g, 3g by the largest of them; class.speed [classes, 5],
-///   relative to 7g, 0 = the class does not fit there.
-/// Settings: width, layers, classes, members; temperature (0.1 to 10); sd_floor (0 to 1, standard
-/// deviation added to all of them, squared); time_median_part (0 to 1: a time is this part of the
-/// belief's median, the rest of its mean; speeds are means over the classes that fit).
+///   relative to 7g, 0 = the class does not fit there; with counters, counter.mean [4] and
+///   counter.sd [4] (above 0).
+/// Settings: width, layers, classes, members; counters (1 = used; 0 or left out = not); temperature
+/// (0.1 to 10); sd_floor (0 to 1, standard deviation added to all of them, squared);
+/// time_median_part (0 to 1: a time is this part of the belief's median, the rest of its mean;
+/// speeds are means over the classes that fit).
 ///
 /// Other percentages than 100, 50 and 14 are mapped to these (canonical_levels.hpp). Columns are
 /// computed in an order of their contents, so that permuting columns permutes the answer to the
@@ -64,7 +71,8 @@ class SliceNet final : public predict::SliceModel {
 
   std::string_view name() const override { return "ours"; }
   /// Besides what check_mps_matrix() refuses: a present column without a time at any of the three
-  /// levels, measured or between two that were measured. No heap after success.
+  /// levels, measured or between two that were measured; weights whose sums overflow. No heap
+  /// unless it fails.
   Result<predict::SlicePredictions> predict(const predict::MpsMatrix& matrix) const override;
 
   /// Whether a column may turn out to be a filler: only in the evaluation on data that have them.
@@ -74,7 +82,9 @@ class SliceNet final : public predict::SliceModel {
 
  private:
   static constexpr std::size_t kTimes = 3;
-  static constexpr std::size_t kFeatures = 10;
+  static constexpr std::size_t kCounters = 4;
+  static constexpr std::size_t kTimeFeatures = 10;
+  static constexpr std::size_t kFeaturesMax = kTimeFeatures + kCounters + 1;
 
   struct Layer {
     ColumnDense own;
@@ -95,12 +105,18 @@ class SliceNet final : public predict::SliceModel {
     std::vector<std::size_t> classes;
     std::vector<double> values;
   };
+  /// How counters become features.
+  struct CounterScale {
+    std::array<double, kCounters> mean{};
+    std::array<double, kCounters> sd{};
+  };
   struct Columns;
   using Belief = std::array<Lanes, static_cast<std::size_t>(SliceNetForm::kClassesMax)>;
 
   SliceNet() = default;
   Status read_members(const NetworkWeights& weights);
   Status read_classes(const NetworkWeights& weights);
+  Status read_counters(const NetworkWeights& weights);
   static Result<Member> make_member(const NetworkWeights& weights,
                                     const SliceNetForm& form,
                                     int index);
@@ -110,14 +126,17 @@ class SliceNet final : public predict::SliceModel {
                   const Columns& columns,
                   Fillers fillers,
                   Belief* belief) const;
+  void condition(const predict::MpsMatrix& matrix, const Columns& columns, Belief* belief) const;
   predict::SlicePrediction prediction(const Belief& belief, std::size_t lane) const;
 
   SliceNetForm form_;
+  CounterScale counter_scale_;
   double temperature_ = 1;
   double sd_floor_ = 0;
   double time_median_part_ = 1;
   std::vector<Member> members_;
-  std::vector<bool> is_job_;  ///< by class
+  std::vector<bool> is_job_;           ///< by class
+  std::vector<std::size_t> smallest_;  ///< by class: index of the smallest slice it has
   std::array<Quantity, kTimes> times_;
   std::array<Quantity, predict::kSlices> speeds_;
 };

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -224,13 +225,14 @@ Result<Unet::Image> Unet::Network::image_of(const predict::MpsMatrix& matrix) co
     if (matrix.is_present(column)) {
       largest = 0;
       for (std::size_t level = 0; level < kLevels; ++level) {
-        if (!levels[level]->step[column].has_value()) {
+        const std::optional<double>& step = levels[level]->step[column];
+        if (!step.has_value()) {
           return invalid(fmt::format(
               "column {} has no step time at {} %; the model \"unet\" needs one at each level",
               column + 1,
               kLevelPercentages[level]));
         }
-        largest = std::max(largest, *levels[level]->step[column]);
+        largest = std::max(largest, *step);
       }
     }
     for (std::size_t level = 0; level < kLevels; ++level) {
@@ -284,9 +286,13 @@ Result<predict::SlicePredictions> Unet::predict(const predict::MpsMatrix& matrix
   const Image output = raw_output(input);
   predict::SlicePredictions predictions;
   for (std::size_t column = 0; column < kColumns; ++column) {
-    if (matrix.is_present(column)) {
-      predictions[column] = network_->prediction(output, column);
+    if (!matrix.is_present(column)) {
+      continue;
     }
+    if (!std::isfinite(output[0][column] + output[1][column] + output[2][column])) {
+      return invalid("the weights of the model \"unet\" are so large that sums overflow");
+    }
+    predictions[column] = network_->prediction(output, column);
   }
   return predictions;
 }

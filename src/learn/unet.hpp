@@ -54,7 +54,8 @@ inline constexpr int kUnetParameters = 494849;
 /// and seven columns only: predict() refuses other levels and a job without a time at each, and
 /// fills the columns of absent jobs with what a dummy job showed in the training (dummy_input).
 /// Depends on the order of the columns, unlike our own network. Speeds on 2g and 1g come from
-/// predict::kMisoRegression. Times are kept within [kUnetTimeMin, 1]. Immutable; any thread.
+/// predict::kMisoRegression. Times are kept within [kUnetTimeMin, 1]; weights whose sums overflow
+/// are refused when asked. Immutable; any thread.
 class Unet final : public predict::SliceModel {
  public:
   /// Fails with kInvalidInput if a tensor of unet_form() is missing, has another shape, or there is

@@ -1,10 +1,12 @@
 #include "predict/mps_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace septule::predict {
 
@@ -67,6 +69,18 @@ Status check_counters(const JobCounters& counters, std::size_t column) {
   return check_counter("footprint_mib", counters.footprint_mib, Counter::kAmount, column);
 }
 
+Status check_smallest(std::optional<ComputeSlices> smallest, std::size_t column) {
+  static constexpr std::array kSizes = {1, 2, 3, 4, 7};
+  if (!smallest.has_value() || std::ranges::find(kSizes, smallest->value()) != kSizes.end()) {
+    return {};
+  }
+  return invalid(fmt::format(
+      "the smallest slice that column {} fits is said to have {} compute slices; valid are {}",
+      column + 1,
+      smallest->value(),
+      fmt::join(kSizes, ", ")));
+}
+
 }  // namespace
 
 bool MpsMatrix::is_present(std::size_t column) const {
@@ -99,6 +113,7 @@ Status check_mps_matrix(const MpsMatrix& matrix) {
   }
   for (std::size_t column = 0; column < kCoRunnersMax; ++column) {
     SEPTULE_TRY_STATUS(check_counters(matrix.counters[column], column));
+    SEPTULE_TRY_STATUS(check_smallest(matrix.smallest[column], column));
   }
   if (matrix.present_count() == 0) {
     return invalid("no column has a step time: at least one job must be present");

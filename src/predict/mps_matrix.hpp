@@ -36,6 +36,9 @@ struct MpsMatrix {
   };
   std::vector<Level> levels;                          ///< percentages differ
   std::array<JobCounters, kCoRunnersMax> counters{};  ///< by column
+  /// By column: compute slices (1, 2, 3, 4 or 7) of the smallest plain slice in which the job's
+  /// memory fits, where that is declared. No measurement; it tells alike jobs apart.
+  std::array<std::optional<ComputeSlices>, kCoRunnersMax> smallest{};
 
   /// A column is present if any level has a time for it.
   bool is_present(std::size_t column) const;
@@ -49,7 +52,7 @@ inline constexpr std::size_t kMatrixLevelsMax = 16;
 
 /// kInvalidInput, naming level (by its percentage) and column (from 1): no level, more than
 /// kMatrixLevelsMax, a percentage outside 1..100 or twice, a time that is not a finite number > 0,
-/// counters out of range, no present column.
+/// counters out of range, a smallest slice that is none of the five, no present column.
 Status check_mps_matrix(const MpsMatrix& matrix);
 
 }  // namespace septule::predict

@@ -64,6 +64,16 @@ TEST(CanonicalLevels_Between, LieOnAStraightLineOfLogarithms) {
   }
 }
 
+TEST(CanonicalLevels_ExtremeTimes, StayNumbers) {
+  // Whatever a double holds may stand in a file; nothing of it stops the program.
+  for (const double low : {5e-324, 1e-310, 1.0, 1.7e308}) {
+    for (const double high : {5e-324, 1e-310, 1.0, 1.7e308}) {
+      const double time = times_of({{60, low}, {40, high}})[1].value_or(0);
+      EXPECT_TRUE(std::isfinite(time) && time > 0) << low << ' ' << high;
+    }
+  }
+}
+
 TEST(CanonicalLevels_NearestNeighbours, AreUsed) {
   // The measured levels next to the wanted one count, not the ends; holes of a column are skipped.
   const CanonicalTimes times = times_of({{100, 1}, {60, 2}, {40, 2}, {10, 9}});

@@ -91,7 +91,8 @@ inline learn::NetworkWeights drawn_slice_net(std::uint64_t seed, const learn::Sl
   std::vector<learn::Tensor>& tensors = weights.tensors;
   for (int member = 0; member < form.members; ++member) {
     const std::string name = "member" + std::to_string(member);
-    tensors.push_back(drawn_tensor(name + ".input.weight", {form.width, 10}, 0.5, &rng));
+    const int inputs = form.counters == learn::SliceNetForm::Counters::kUsed ? 15 : 10;
+    tensors.push_back(drawn_tensor(name + ".input.weight", {form.width, inputs}, 0.5, &rng));
     tensors.push_back(drawn_tensor(name + ".input.bias", {form.width}, 0.3, &rng));
     for (int layer = 1; layer < form.layers; ++layer) {
       const std::string prefix = name + ".layer" + std::to_string(layer);
@@ -122,6 +123,11 @@ inline learn::NetworkWeights drawn_slice_net(std::uint64_t seed, const learn::Sl
   for (learn::Tensor* tensor : {&is_job, &time, &speed}) {
     tensors.push_back(std::move(*tensor));
   }
+  if (form.counters == learn::SliceNetForm::Counters::kUsed) {
+    weights.settings["counters"] = 1;
+    tensors.push_back({.name = "counter.mean", .shape = {4}, .data = {0.5F, 0.25F, 0.5F, 1.0F}});
+    tensors.push_back({.name = "counter.sd", .shape = {4}, .data = {0.25F, 0.5F, 0.75F, 2.0F}});
+  }
   weights.recipe = {.command = "drawn",
                     .seed = seed,
                     .data_digest = "0000000000000000",
@@ -142,6 +148,15 @@ inline predict::MpsMatrix drawn_matrix(std::span<const int> percentages,
     matrix.levels.push_back({.atp = ActiveThreadPercentage(percentage), .step = {}});
     for (std::size_t job = 0; job < jobs; ++job) {
       matrix.levels.back().step[order[job]] = 0.01 + rng->uniform() * 3;
+    }
+  }
+  for (predict::JobCounters& counters : matrix.counters) {
+    counters = {.sm_percent = 100 * rng->uniform(),
+                .memory_percent = 100 * rng->uniform(),
+                .power_watts = 50 + 250 * rng->uniform(),
+                .footprint_mib = 500 + 10000 * rng->uniform()};
+    if (rng->below(3) == 0) {
+      counters.power_watts.reset();
     }
   }
   return matrix;

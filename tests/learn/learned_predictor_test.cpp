@@ -178,6 +178,8 @@ TEST(LearnedPredictor, RunOfSeveral_Matrix_HasThemTogetherAndNothingForTheAbsent
   EXPECT_EQ(asked[0].levels.size(), 3U);
   EXPECT_EQ(asked[0].levels[2].atp, ActiveThreadPercentage(14));
   EXPECT_EQ(asked[0].levels[2].step[6], 0.26);
+  EXPECT_EQ(asked[0].smallest[6], ComputeSlices(1));
+  EXPECT_EQ(asked[1].smallest[2], std::nullopt);
   EXPECT_FALSE(asked[0].levels[1].step[1].has_value());
   EXPECT_TRUE(asked[1].levels[0].step[1].has_value());
   EXPECT_FALSE(asked[1].levels[0].step[2].has_value());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,6 +16,7 @@
 
 #include "learn/learn_support.hpp"
 #include "learn/slice_models.hpp"
+#include "support/read_file.hpp"
 
 namespace septule::learn {
 namespace {
@@ -25,6 +27,7 @@ using predict::SlicePredictions;
 using Fillers = SliceNet::Fillers;
 
 constexpr std::array<int, 3> kMeasured = {100, 50, 14};
+constexpr std::size_t kSure = 3;  ///< the class that SureBelief believes in
 constexpr SliceNetForm kSmall = {.width = 8, .layers = 3, .classes = 6, .members = 2};
 
 /// The network by the definition in slice_net.hpp, one column after the other.
@@ -168,14 +171,14 @@ PlainEstimate estimate_of(const PlainNet& net,
   return out;
 }
 
-/// Features of the present columns from the levels 100, 50, 14 only.
-std::vector<std::vector<double>> features_of(const MpsMatrix& matrix) {
+/// Features of the present columns from the levels 100, 50, 14 only; the first `inputs` of them.
+std::vector<std::vector<double>> features_of(const MpsMatrix& matrix, std::size_t inputs) {
   std::vector<std::vector<double>> out;
   for (std::size_t column = 0; column < predict::kCoRunnersMax; ++column) {
     if (!matrix.is_present(column)) {
       continue;
     }
-    std::vector<double> features(10);
+    std::vector<double> features(15);
     double largest = 0;
     for (const MpsMatrix::Level& level : matrix.levels) {
       const auto at = static_cast<std::size_t>(std::ranges::find(kMeasured, level.atp.value()) -
@@ -191,9 +194,33 @@ std::vector<std::vector<double>> features_of(const MpsMatrix& matrix) {
       features[3 + at] = features[6 + at] * std::log(std::max(features[at], 0.02));
     }
     features[9] = static_cast<double>(matrix.present_count()) / 7;
+    const predict::JobCounters& counters = matrix.counters[column];
+    if (counters.power_watts.has_value()) {  // the one that is left out at times
+      features[10] = (*counters.sm_percent / 100 - 0.5) / 0.25;
+      features[11] = (*counters.memory_percent / 100 - 0.25) / 0.5;
+      features[12] = (std::log(*counters.power_watts / 100) - 0.5) / 0.75;
+      features[13] = (std::log(*counters.footprint_mib / 1000) - 1.0) / 2.0;
+      features[14] = 1;
+    }
+    features.resize(inputs);
     out.push_back(features);
   }
   return out;
+}
+
+/// The belief of a job whose smallest slice is declared.
+void conditioned(const PlainNet& net,
+                 std::optional<ComputeSlices> smallest,
+                 std::vector<double>* belief) {
+  for (std::size_t index = 0; smallest.has_value() && index < belief->size(); ++index) {
+    int last = 7;
+    for (std::size_t slice = 0; slice < 5; ++slice) {
+      if (net.value("class.speed", index * 5 + slice) > 0) {
+        last = predict::kSliceComputeSlices[slice];
+      }
+    }
+    (*belief)[index] *= last == smallest->value() ? 1 : 1e-9;
+  }
 }
 
 void expect_plain(const PlainNet& net,
@@ -238,24 +265,30 @@ TEST(SliceNet_Prediction, EqualsPlainLoops) {
   const std::vector<std::vector<int>> sets = {
       {100, 50, 14}, {14, 100}, {50, 100}, {14, 50}, {100}, {50}, {14}};
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const SliceNetForm form = {.width = seed % 2 == 0 ? 8 : 64,
-                               .layers = static_cast<int>(1 + seed % 4),
-                               .classes = seed % 3 == 0 ? 33 : static_cast<int>(3 + seed),
-                               .members = static_cast<int>(1 + seed % 3)};
+    const SliceNetForm form = {
+        .width = seed % 2 == 0 ? 8 : 64,
+        .layers = static_cast<int>(1 + seed % 4),
+        .classes = seed % 3 == 0 ? 33 : static_cast<int>(3 + seed),
+        .members = static_cast<int>(1 + seed % 3),
+        .counters = seed < 6 ? SliceNetForm::Counters::kNone : SliceNetForm::Counters::kUsed};
     const NetworkWeights weights = test::drawn_slice_net(seed, form);
     const auto net = net_of(weights);
     const PlainNet plain(weights);
     Rng rng(seed);
     for (std::size_t jobs = 1; jobs <= 7; ++jobs) {
-      const MpsMatrix matrix = test::drawn_matrix(sets[(seed + jobs) % sets.size()], jobs, &rng);
+      MpsMatrix matrix = test::drawn_matrix(sets[(seed + jobs) % sets.size()], jobs, &rng);
+      for (std::size_t column = 0; column < seed; ++column) {  // more and more are declared
+        matrix.smallest[column % 7] = ComputeSlices(predict::kSliceComputeSlices[rng.below(5)]);
+      }
       for (const Fillers fillers : {Fillers::kExcluded, Fillers::kPossible}) {
         const auto predicted = net->predict_with(matrix, fillers);
         ASSERT_TRUE(predicted.has_value()) << predicted.error().message;
-        const auto belief = plain.belief(features_of(matrix), fillers);
+        auto belief = plain.belief(features_of(matrix, seed < 6 ? 10 : 15), fillers);
         std::size_t at = 0;
         for (std::size_t column = 0; column < 7; ++column) {
           ASSERT_EQ((*predicted)[column].has_value(), matrix.is_present(column));
           if (matrix.is_present(column)) {
+            conditioned(plain, matrix.smallest[column], &belief[at]);
             SCOPED_TRACE(fmt::format("{} {} {}", seed, jobs, fillers == Fillers::kPossible));
             expect_plain(plain, *(*predicted)[column], belief[at++]);
           }
@@ -267,7 +300,7 @@ TEST(SliceNet_Prediction, EqualsPlainLoops) {
 
 TEST(SliceNet_PermutedColumns, PermuteTheAnswerExactly) {
   // To the last bit, and equal columns get equal answers.
-  const auto net = net_of(test::drawn_slice_net(1, {}));
+  const auto net = net_of(test::drawn_slice_net(1, {.counters = SliceNetForm::Counters::kUsed}));
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
     MpsMatrix matrix = test::drawn_matrix(kMeasured, 1 + rng.below(7), &rng);
@@ -275,6 +308,7 @@ TEST(SliceNet_PermutedColumns, PermuteTheAnswerExactly) {
       for (MpsMatrix::Level& level : matrix.levels) {
         level.step[0] = level.step[3] = 1.0 + level.atp.value();
       }
+      matrix.counters[0] = matrix.counters[3];
     }
     ASSERT_GT(matrix.present_count(), 0U);
     std::array<std::size_t, 7> to{0, 1, 2, 3, 4, 5, 6};
@@ -284,6 +318,9 @@ TEST(SliceNet_PermutedColumns, PermuteTheAnswerExactly) {
       for (std::size_t column = 0; column < 7; ++column) {
         permuted.levels[level].step[to[column]] = matrix.levels[level].step[column];
       }
+    }
+    for (std::size_t column = 0; column < 7; ++column) {
+      permuted.counters[to[column]] = matrix.counters[column];
     }
     const auto first = net->predict(matrix);
     const auto second = net->predict(permuted);
@@ -384,12 +421,13 @@ TEST(SliceNet_SureBelief, GivesThatClass) {
   for (std::size_t column = 0; column < 7; ++column) {
     for (std::size_t slice = 0; slice < 3; ++slice) {
       const std::vector<float>& time = weights.find("class.time")->data;
-      EXPECT_NEAR((*jobs)[column]->time[slice], static_cast<double>(time[3 * 3 + slice]), 1e-12);
+      EXPECT_NEAR(
+          (*jobs)[column]->time[slice], static_cast<double>(time[kSure * 3 + slice]), 1e-12);
       EXPECT_NEAR((*jobs)[column]->time_sd[slice], 0.005, 1e-6);
       EXPECT_NEAR((*columns)[column]->time[slice], static_cast<double>(time[3 + slice]), 1e-12);
     }
     for (std::size_t slice = 1; slice < 5; ++slice) {
-      const auto speed = static_cast<double>(weights.find("class.speed")->data[(3 * 5) + slice]);
+      const auto speed = static_cast<double>(weights.find("class.speed")->data[kSure * 5 + slice]);
       if (speed > 0) {
         EXPECT_NEAR((*jobs)[column]->speed[slice], speed, 1e-12);
       } else {  // it does not fit there: what the others have, none of which is believed
@@ -437,6 +475,75 @@ TEST(SliceNet_WrongWeights, AreRefusedByName) {
             std::string::npos);
 }
 
+TEST(SliceNet_Counters, CountOnlyWhereTheNetworkHasThem) {
+  // Without counters in its form a network answers the same with and without; with them, a column
+  // of which one is unknown answers as if none was known.
+  for (const SliceNetForm::Counters counters :
+       {SliceNetForm::Counters::kNone, SliceNetForm::Counters::kUsed}) {
+    const bool is_used = counters == SliceNetForm::Counters::kUsed;
+    const auto net = net_of(test::drawn_slice_net(13, {.counters = counters}));
+    Rng rng(14);
+    MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+    matrix.counters = {};
+    const auto without = net->predict(matrix);
+    matrix.counters[2] = {
+        .sm_percent = 50, .memory_percent = 20, .power_watts = 100, .footprint_mib = 2000};
+    const auto with = net->predict(matrix);
+    matrix.counters[2].footprint_mib.reset();
+    const auto partly = net->predict(matrix);
+    ASSERT_TRUE(without.has_value() && with.has_value() && partly.has_value());
+    EXPECT_EQ(same(*(*without)[2], *(*with)[2]), !is_used);
+    EXPECT_TRUE(same(*(*without)[2], *(*partly)[2]));
+    matrix.counters[2].sm_percent = 101;
+    expect_refused(net->predict(matrix), "sm_percent of column 3");
+  }
+  NetworkWeights wrong = test::drawn_slice_net(15, {.counters = SliceNetForm::Counters::kUsed});
+  wrong.tensors.back().data[2] = 0;
+  ASSERT_FALSE(SliceNet::make(wrong).has_value());
+  EXPECT_NE(SliceNet::make(wrong).error().message.find("counter.sd"), std::string::npos);
+  wrong.settings["counters"] = 0;
+  ASSERT_FALSE(SliceNet::make(wrong).has_value());
+  EXPECT_NE(SliceNet::make(wrong).error().message.find("no tensor \"counter.mean\""),
+            std::string::npos);
+}
+
+TEST(SliceNet_DeclaredFit, NarrowsTheBelief) {
+  // Only classes with the same smallest slice count; where there is none, all do as before.
+  const NetworkWeights weights = test::drawn_slice_net(16, {});
+  const auto net = net_of(weights);
+  Rng rng(17);
+  MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+  const auto before = net->predict(matrix);
+  matrix.smallest[1] = ComputeSlices(7);  // no class: all of them run on 3g
+  matrix.smallest[2] = ComputeSlices(1);
+  const auto after = net->predict(matrix);
+  ASSERT_TRUE(before.has_value() && after.has_value());
+  EXPECT_TRUE(same(*(*before)[0], *(*after)[0]));
+  EXPECT_FALSE(same(*(*before)[2], *(*after)[2]));
+  for (std::size_t slice = 1; slice < 5; ++slice) {
+    EXPECT_NEAR((*before)[1]->speed[slice], (*after)[1]->speed[slice], 1e-6);
+  }
+}
+
+TEST(SliceNet_HugeWeights, AreRefusedWhenAsked) {
+  // Finite weights can still overflow; the answer is an error then, never a NaN.
+  for (const float huge : {1e38F, -1e38F}) {
+    NetworkWeights weights = test::drawn_slice_net(10, kSmall);
+    for (Tensor& tensor : weights.tensors) {
+      if (tensor.name.ends_with("mean.weight") || tensor.name.ends_with("classes.weight")) {
+        std::ranges::fill(tensor.data, huge);
+      }
+    }
+    Rng rng(11);
+    const auto predicted = net_of(weights)->predict(test::drawn_matrix(kMeasured, 7, &rng));
+    if (!predicted.has_value()) {
+      expect_refused(predicted, "sums overflow");
+    } else {
+      EXPECT_TRUE(std::isfinite((*predicted)[0]->speed[4]));
+    }
+  }
+}
+
 TEST(SliceModels_Kinds, BecomeModels) {
   // The kind in the weights says which network; a written file is read back to the same answers.
   const NetworkWeights ours = test::drawn_slice_net(8, {});
@@ -463,6 +570,21 @@ TEST(SliceModels_Kinds, BecomeModels) {
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().message,
             "weights of kind \"forest\" are not known; known are \"slice-net\" and \"unet\"");
+}
+
+TEST(SliceModels_FuzzCorpus, ReachesTheModels) {
+  // Inputs meant to be valid are, so that the fuzz target gets beyond the digest.
+  const std::filesystem::path corpus =
+      std::filesystem::path(SEPTULE_SOURCE_DIR) / "fuzz/corpus/weights";
+  Rng rng(12);
+  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
+  for (const char* name : {"slice_net", "slice_net_huge"}) {
+    const auto parsed = parse_weights(test::read_file(corpus / name), name);
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
+    const auto model = make_slice_model(*parsed);
+    ASSERT_TRUE(model.has_value()) << model.error().message;
+    EXPECT_EQ((*model)->predict(matrix).has_value(), std::string_view(name) == "slice_net");
+  }
 }
 
 TEST(SliceModels_Builtin, AreThereByName) {

@@ -94,5 +94,18 @@ TEST(MpsMatrix_WrongCounter, NamesItAndTheColumn) {
   expect_refused(matrix, "footprint_mib of column 1 is inf");
 }
 
+TEST(MpsMatrix_SmallestSlice, IsOneOfFive) {
+  // What fits is declared by the compute slices of a plain slice.
+  for (int slices = -1; slices <= 8; ++slices) {
+    MpsMatrix matrix = two_jobs();
+    matrix.smallest[4] = ComputeSlices(slices);
+    if (slices == 1 || slices == 2 || slices == 3 || slices == 4 || slices == 7) {
+      EXPECT_TRUE(check_mps_matrix(matrix).is_ok());
+    } else {
+      expect_refused(matrix, "the smallest slice that column 5 fits");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace septule::predict

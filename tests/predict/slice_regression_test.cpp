@@ -27,8 +27,9 @@ std::vector<RegressionRow> measured_rows(const std::filesystem::path& path) {
     }
   }
   std::vector<RegressionRow> rows;
-  for (const auto& [job, step] : steps) {
-    const auto speed = [&step = step](char slice) -> std::optional<double> {
+  for (const auto& entry : steps) {
+    const std::map<char, double>& step = entry.second;
+    const auto speed = [&step](char slice) -> std::optional<double> {
       const auto found = step.find(slice);
       return found == step.end() ? std::nullopt : std::optional(step.at('7') / found->second);
     };
