@@ -202,7 +202,7 @@ Result<StudyPredictor> load_study_predictor(const StudySettings& settings,
   SEPTULE_TRY_STATUS(check_levels(settings, weights, spec.common.policy_setup.characterisation));
   SEPTULE_TRY(predictor.measurements, load_measurements(settings, spec, digest));
   predictor.text = fmt::format("{} ({}, seed {}, trained on {} measurements)",
-                               settings.text("predictor"),
+                               source_name_of(settings.text("predictor")),
                                weights.kind,
                                weights.recipe.seed,
                                weights.recipe.rows);
