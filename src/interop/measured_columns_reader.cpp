@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ constexpr std::size_t kRowsMax = 100000;
 constexpr std::size_t kClassesMax = 1000;
 constexpr std::array<int, 3> kPercentages = {100, 50, 14};
 constexpr int kFolds = 5;
+constexpr std::size_t kFamiliesSaid = 12;
 constexpr std::string_view kFiller = "dummy";
 constexpr std::size_t kJobs = predict::kCoRunnersMax;
 
@@ -92,7 +94,11 @@ Result<std::vector<JobClass>> read_classes(const InputText& input) {
         table.integer(row, "class_id", static_cast<int>(row), static_cast<int>(row)));
     SEPTULE_TRY(const std::string family, table.text(row, "model"));
     SEPTULE_TRY(const std::string batch, table.text(row, "batch"));
-    classes.push_back({family, fmt::format("{}:{}", family, batch)});
+    JobClass job{family, fmt::format("{}:{}", family, batch)};
+    if (const std::string fault = name_fault(job.name); !fault.empty()) {
+      return input_error(input.source_name, 0, fmt::format("class {}", row), fault);
+    }
+    classes.push_back(std::move(job));
   }
   return classes;
 }
@@ -141,10 +147,11 @@ Result<Part> part_of(std::string_view text, const std::vector<JobClass>& classes
   if (number && *number >= 0 && *number < kFolds) {
     return Part{static_cast<int>(*number), {}};
   }
-  const std::vector<std::string> families = families_of(classes);
+  std::vector<std::string> families = families_of(classes);
   if (std::ranges::find(families, text) != families.end()) {
     return Part{std::nullopt, std::string(text)};
   }
+  families.resize(std::min(families.size(), kFamiliesSaid));
   return Error{ErrorCode::kNotFound,
                fmt::format("{} is neither a fold nor a family of the data; expected 0 to {}, {}",
                            quoted_for_message(text),
