@@ -6,10 +6,11 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 30
 export FUZZ_SEED FUZZ_RUNS
 LINT_SCOPE ?= all
+SEPTULE_SHARED ?= ../shared
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench lint clang determinism sanitize fuzz install clean help \
+.PHONY: build run study tour test bench accuracy lint clang determinism sanitize fuzz install clean help \
         build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
@@ -34,6 +35,11 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 	@cmake --preset test --log-level=WARNING
 	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
 	@sh tools/run_benchmarks.sh build/test/bench
+
+accuracy: test-packages ## Errors of the signature model on the reference material (SEPTULE_SHARED)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target signature_model_report
+	@build/test/bench/signature_model_report $(SEPTULE_SHARED)
 
 lint: lint-packages ## Layers, words, formatting, clang-tidy, shellcheck (LINT_SCOPE=shipped|quick: less)
 	@cmake --preset clang --log-level=WARNING

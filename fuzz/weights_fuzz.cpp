@@ -1,6 +1,10 @@
 #include <cmath>
 #include <string>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include "base/digest.hpp"
 #include "learn/slice_models.hpp"
 #include "learn/weights_file.hpp"
 #include "support/fuzz_support.hpp"
@@ -32,11 +36,26 @@ static void check_model(const learn::NetworkWeights& weights) {
   }
 }
 
-static int run_one(const std::uint8_t* data, std::size_t size) {
-  const auto parsed = learn::parse_weights(fuzz::text_of(data, size), "weights");
+/// The input with the digest that its content has, so that changes get beyond the digest.
+static std::string repaired(std::string_view text) {
+  const std::size_t header = text.find('\n') + 1;
+  const std::size_t payload = text.find('\n', header) + 1;
+  const std::size_t at = text.substr(0, payload).rfind("\"digest\"");
+  if (header == 0 || payload == 0 || at == std::string_view::npos || at < header) {
+    return std::string(text);
+  }
+  Digest digest;
+  digest.add(text.substr(header, at - header));
+  digest.add(text.substr(payload));
+  return fmt::format(
+      "{}\"digest\":\"{}\"}}\n{}", text.substr(0, at), digest.text(), text.substr(payload));
+}
+
+static void check_text(std::string_view text) {
+  const auto parsed = learn::parse_weights(text, "weights");
   if (!parsed) {
     fuzz::require_good(parsed.error());
-    return 0;
+    return;
   }
   fuzz::require(learn::check_weights(*parsed).is_ok(), "what was read may be written");
   std::size_t values = 0;
@@ -46,10 +65,16 @@ static int run_one(const std::uint8_t* data, std::size_t size) {
       fuzz::require(std::isfinite(value), "weights are finite");
     }
   }
-  fuzz::require(values * sizeof(float) <= size, "no value without bytes");
+  fuzz::require(values * sizeof(float) <= text.size(), "no value without bytes");
   const auto again = learn::parse_weights(learn::write_weights(*parsed), "again");
   fuzz::require(again.has_value() && *again == *parsed, "written weights are read back equal");
   check_model(*parsed);
+}
+
+static int run_one(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = fuzz::text_of(data, size);
+  check_text(text);
+  check_text(repaired(text));
   return 0;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/check.hpp"
 
@@ -18,16 +17,7 @@ int kernels_of(const SpeedBook& book, job::SignatureIndex signature) {
   return book.signature(signature).kernel_count.value_or(0);
 }
 
-/// weight^exponent. Square roots are exact on every platform, and ten times faster than pow().
-double raised(double weight, double exponent) {
-  if (exponent == 0.75) {
-    const double root = std::sqrt(weight);
-    return root * std::sqrt(root);
-  }
-  return std::pow(weight, exponent);
-}
-
-/// Each runs within its own cap; caps that add up to more than the instance shrink together.
+/// Each runs within its own cap.
 void run_capped(const SpeedBook& book,
                 double share,
                 std::span<const MpsClient> clients,
@@ -36,63 +26,37 @@ void run_capped(const SpeedBook& book,
   for (const MpsClient& client : clients) {
     caps += part_of(client.atp);
   }
-  const double unit = share / std::max(1.0, caps);
+  std::array<PartedClient, kMpsClientsMax> parted{};
   for (std::size_t i = 0; i < clients.size(); ++i) {
-    out[i] = book.speed_at(clients[i].signature, part_of(clients[i].atp) * unit);
+    const ScalingFit& fit = book.scaling(clients[i].signature);
+    const double part = capped_part(part_of(clients[i].atp), caps);
+    parted[i] = {.part = part, .serial = fit.serial * fit.speed_at(part * share), .memory = 0};
+  }
+  parted_rates({parted.data(), clients.size()}, kPartContention, out);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    out[i] *= book.speed_at(clients[i].signature, parted[i].part * share);
   }
 }
 
-/// Splits `total` by weight, at most 1 each; what one cannot use goes to the others by weight. Ends
-/// after at most as many rounds as there are clients: each round but the last fills one up.
-void split(double total, std::span<const double> weights, std::span<double> rates) {
-  std::array<bool, kMpsClientsMax> is_full{};
-  double left = total;
-  while (true) {
-    double weight_sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      weight_sum += is_full[i] ? 0 : weights[i];
-    }
-    double taken = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (is_full[i]) {
-        continue;
-      }
-      rates[i] = left * weights[i] / weight_sum;
-      if (rates[i] >= 1) {
-        rates[i] = 1;
-        is_full[i] = true;
-        taken += 1;
-      }
-    }
-    if (taken == 0) {
-      return;
-    }
-    left -= taken;
-  }
-}
-
-/// performance-model.md 4.2 without percentages: `out` gets speeds relative to the whole GPU.
+/// Without percentages: `out` gets speeds relative to the whole GPU.
 void run_by_kernels(const SpeedBook& book,
                     double share,
                     double exponent,
                     std::span<const MpsClient> clients,
                     std::span<double> out) {
-  const auto count = static_cast<double>(clients.size());
-  std::array<double, kMpsClientsMax> alone{};    // speed alone on the instance
-  std::array<double, kMpsClientsMax> weights{};  // kernel length to the power
-  double demand = 0;
-  double halves = 0;
+  std::array<double, kMpsClientsMax> alone{};  // speed alone on the instance
+  std::array<InterferenceClient, kMpsClientsMax> sharing{};
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const job::SignatureIndex signature = clients[i].signature;
     const ScalingFit& fit = book.scaling(signature);
     alone[i] = book.speed_at(signature, share);
-    demand += 1 - fit.serial * fit.speed_at(share);
-    halves += book.speed_at(signature, share / count) / alone[i];
-    const int kernels = kernels_of(book, signature);
-    weights[i] = raised(book.whole_step(signature).to_seconds() / (alone[i] * kernels), exponent);
+    const double serial = fit.serial * fit.speed_at(share);
+    const double step_s = book.whole_step(signature).to_seconds() / alone[i];
+    sharing[i] = {.serial = serial,
+                  .busy = 1 - serial,
+                  .kernel_length = (1 - serial) * step_s / kernels_of(book, signature)};
   }
-  const double total = std::clamp((count / std::max(1.0, demand) + halves) / 2, 1.0, count);
-  split(total, {weights.data(), clients.size()}, out);
+  InterferenceModel{.exponent = exponent}.rates({sharing.data(), clients.size()}, out);
   for (std::size_t i = 0; i < clients.size(); ++i) {
     out[i] *= alone[i];
   }

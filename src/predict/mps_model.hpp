@@ -4,12 +4,10 @@
 
 #include "base/units.hpp"
 #include "job/perf_signature.hpp"
+#include "predict/interference_model.hpp"
 #include "predict/speed_book.hpp"
 
 namespace septule::predict {
-
-/// Clients of one MPS daemon at most (48 a device up to CUDA 13.0).
-inline constexpr std::size_t kMpsClientsMax = 48;
 
 /// A client of an MPS daemon.
 struct MpsClient {
@@ -19,15 +17,14 @@ struct MpsClient {
 
 /// Truth about jobs that share a GPU (or a GPU instance) under MPS, for the simulator.
 /// - Default (miso.md 9.1): speed = s(min(atp, 1/n) x share) / (1 + 0.15 (n - 1)), s = speed alone
-/// on
-///   that share of compute, n = clients, share = the instance's share of the compute slices. The
+///   on that share of compute, n = clients, share = the instance's share of the compute slices. The
 ///   constant is an assumption and an option.
-/// - Where every client has a kernel count (performance-model.md 4.2): total = mean of demand and
-///   halves, split by kernel length to the power 0.75; explicit percentages replace the split by
-///   the caps.
+/// - Where every client has a kernel count: InterferenceModel on Amdahl's law (serial part, the
+///   rest busy; kernel length = busy time / kernels); explicit percentages replace the turns by
+///   caps (parted_rates()).
 struct MpsModel {
   double interference = 0.15;
-  double kernel_exponent = 0.75;
+  double kernel_exponent = kKernelExponent;
 
   /// Speeds relative to the whole GPU, one per client. `profile` = the instance they share (the
   /// whole GPU if it is the whole profile). Not empty, same length, at most kMpsClientsMax. Memory

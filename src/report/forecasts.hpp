@@ -22,7 +22,8 @@ std::string forecasts_csv(const RepresentativeRun& run);
 
 /// Table of mean absolute error and bias by policy and slice, over all runs, and for each slice a
 /// drawing of believed against actual speed, from one run of each policy (at most some 400 points
-/// of each, spread over the run). The policies of the first gap only. Empty without forecasts.
+/// of each, spread over the run; not where all were right). The policies of the first gap only.
+/// Empty without forecasts.
 std::string html_forecasts(const StudyReport& study);
 
 /// "2g": an instance by its compute slices.

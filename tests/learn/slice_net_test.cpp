@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,8 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "learn/learn_support.hpp"
-#include "learn/slice_models.hpp"
-#include "support/read_file.hpp"
+#include "learn/plain_slice_net.hpp"
 
 namespace septule::learn {
 namespace {
@@ -25,203 +21,12 @@ using predict::MpsMatrix;
 using predict::SlicePrediction;
 using predict::SlicePredictions;
 using Fillers = SliceNet::Fillers;
+using test::PlainEstimate;
+using test::PlainNet;
 
 constexpr std::array<int, 3> kMeasured = {100, 50, 14};
 constexpr std::size_t kSure = 3;  ///< the class that SureBelief believes in
 constexpr SliceNetForm kSmall = {.width = 8, .layers = 3, .classes = 6, .members = 2};
-
-/// The network by the definition in slice_net.hpp, one column after the other.
-class PlainNet {
- public:
-  explicit PlainNet(const NetworkWeights& weights) : weights_(weights) {}
-
-  /// Belief by column of `features`.
-  std::vector<std::vector<double>> belief(const std::vector<std::vector<double>>& features,
-                                          Fillers fillers) const {
-    const auto classes = static_cast<std::size_t>(setting("classes"));
-    std::vector<std::vector<double>> out(features.size(), std::vector<double>(classes));
-    for (int member = 0; member < setting("members"); ++member) {
-      const std::string name = "member" + std::to_string(member);
-      auto h = features;
-      for (auto& column : h) {
-        column = rectified(dense(name + ".input", column, bias(name + ".input.bias")));
-      }
-      for (int layer = 1; layer < setting("layers"); ++layer) {
-        h = layered(name + ".layer" + std::to_string(layer), h, layer);
-      }
-      for (std::size_t column = 0; column < h.size(); ++column) {
-        const auto logits = dense(name + ".classes", h[column], bias(name + ".classes.bias"));
-        double total = 0;
-        for (std::size_t index = 0; index < classes; ++index) {
-          total += term(logits[index], index, fillers);
-        }
-        for (std::size_t index = 0; index < classes; ++index) {
-          out[column][index] += term(logits[index], index, fillers) / total / setting("members");
-        }
-      }
-    }
-    return out;
-  }
-  double setting(const std::string& name) const { return weights_.settings.at(name); }
-  double value(const std::string& name, std::size_t index) const {
-    return static_cast<double>(weights_.find(name)->data[index]);
-  }
-
- private:
-  std::vector<double> bias(const std::string& name) const {
-    const std::vector<float>& data = weights_.find(name)->data;
-    return {data.begin(), data.end()};
-  }
-  std::vector<double> dense(const std::string& name,
-                            const std::vector<double>& in,
-                            std::vector<double> out) const {
-    for (std::size_t o = 0; o < out.size(); ++o) {
-      for (std::size_t i = 0; i < in.size(); ++i) {
-        out[o] += value(name + ".weight", o * in.size() + i) * in[i];
-      }
-    }
-    return out;
-  }
-  static std::vector<double> rectified(std::vector<double> values) {
-    for (double& value : values) {
-      value = std::max(value, 0.0);
-    }
-    return values;
-  }
-  std::vector<std::vector<double>> layered(const std::string& name,
-                                           std::vector<std::vector<double>> h,
-                                           int layer) const {
-    const std::size_t width = h[0].size();
-    std::vector<double> mean(width);
-    std::vector<double> max(width);
-    for (const auto& column : h) {
-      for (std::size_t unit = 0; unit < width; ++unit) {
-        mean[unit] += column[unit] / static_cast<double>(h.size());
-        max[unit] = std::max(max[unit], column[unit]);
-      }
-    }
-    const auto common =
-        dense(name + ".max", max, dense(name + ".mean", mean, bias(name + ".bias")));
-    for (auto& column : h) {
-      const auto update = rectified(dense(name + ".own", column, common));
-      for (std::size_t unit = 0; unit < width; ++unit) {
-        column[unit] = update[unit] + (layer == 1 ? 0 : column[unit]);
-      }
-    }
-    return h;
-  }
-  double term(double logit, std::size_t index, Fillers fillers) const {
-    const bool counts = fillers == Fillers::kPossible || value("class.is_job", index) != 0;
-    return counts ? std::exp(logit / setting("temperature")) : 0;
-  }
-
-  const NetworkWeights& weights_;
-};
-
-/// Estimates of one quantity from a belief: mean, median, deviation around a point.
-struct PlainEstimate {
-  std::vector<std::pair<double, double>> points;  ///< value, belief; ascending
-
-  double total() const {
-    double sum = 0;
-    for (const auto& point : points) {
-      sum += point.second;
-    }
-    return sum;
-  }
-  double mean() const {
-    double sum = 0;
-    for (const auto& point : points) {
-      sum += point.first * point.second;
-    }
-    return sum / total();
-  }
-  double median() const {
-    double sum = 0;
-    for (const auto& point : points) {
-      sum += point.second;
-      if (sum >= total() / 2) {
-        return point.first;
-      }
-    }
-    return points.back().first;
-  }
-  double sd(double around, double floor) const {
-    double sum = 0;
-    for (const auto& point : points) {
-      sum += point.second * (point.first - around) * (point.first - around);
-    }
-    return std::sqrt(sum / total() + floor * floor);
-  }
-};
-
-PlainEstimate estimate_of(const PlainNet& net,
-                          const std::string& tensor,
-                          std::size_t width,
-                          std::size_t slice,
-                          const std::vector<double>& belief) {
-  PlainEstimate out;
-  for (std::size_t index = 0; index < belief.size(); ++index) {
-    const double value = net.value(tensor, index * width + slice);
-    if (value > 0) {
-      out.points.emplace_back(value, belief[index]);
-    }
-  }
-  std::ranges::sort(out.points);
-  return out;
-}
-
-/// Features of the present columns from the levels 100, 50, 14 only; the first `inputs` of them.
-std::vector<std::vector<double>> features_of(const MpsMatrix& matrix, std::size_t inputs) {
-  std::vector<std::vector<double>> out;
-  for (std::size_t column = 0; column < predict::kCoRunnersMax; ++column) {
-    if (!matrix.is_present(column)) {
-      continue;
-    }
-    std::vector<double> features(15);
-    double largest = 0;
-    for (const MpsMatrix::Level& level : matrix.levels) {
-      const auto at = static_cast<std::size_t>(std::ranges::find(kMeasured, level.atp.value()) -
-                                               kMeasured.begin());
-      if (level.step[column].has_value()) {
-        features[at] = *level.step[column];
-        features[6 + at] = 1;
-        largest = std::max(largest, features[at]);
-      }
-    }
-    for (std::size_t at = 0; at < 3; ++at) {
-      features[at] /= largest;
-      features[3 + at] = features[6 + at] * std::log(std::max(features[at], 0.02));
-    }
-    features[9] = static_cast<double>(matrix.present_count()) / 7;
-    const predict::JobCounters& counters = matrix.counters[column];
-    if (counters.power_watts.has_value()) {  // the one that is left out at times
-      features[10] = (*counters.sm_percent / 100 - 0.5) / 0.25;
-      features[11] = (*counters.memory_percent / 100 - 0.25) / 0.5;
-      features[12] = (std::log(*counters.power_watts / 100) - 0.5) / 0.75;
-      features[13] = (std::log(*counters.footprint_mib / 1000) - 1.0) / 2.0;
-      features[14] = 1;
-    }
-    features.resize(inputs);
-    out.push_back(features);
-  }
-  return out;
-}
-
-/// The belief of a job whose smallest slice is declared.
-void conditioned(const PlainNet& net,
-                 std::optional<ComputeSlices> smallest,
-                 std::vector<double>* belief) {
-  for (std::size_t index = 0; smallest.has_value() && index < belief->size(); ++index) {
-    int last = 7;
-    for (std::size_t slice = 0; slice < 5; ++slice) {
-      if (net.value("class.speed", index * 5 + slice) > 0) {
-        last = predict::kSliceComputeSlices[slice];
-      }
-    }
-    (*belief)[index] *= last == smallest->value() ? 1 : 1e-9;
-  }
-}
 
 void expect_plain(const PlainNet& net,
                   const SlicePrediction& prediction,
@@ -229,7 +34,7 @@ void expect_plain(const PlainNet& net,
   const double floor = net.setting("sd_floor");
   const double part = net.setting("time_median_part");
   for (std::size_t slice = 0; slice < 3; ++slice) {
-    const PlainEstimate time = estimate_of(net, "class.time", 3, slice, belief);
+    const PlainEstimate time = test::estimate_of(net, "class.time", 3, slice, belief);
     const double expected = part * time.median() + (1 - part) * time.mean();
     EXPECT_NEAR(prediction.time[slice], expected, 2e-6);
     EXPECT_NEAR(prediction.time_sd[slice], time.sd(expected, floor), 2e-6);
@@ -237,7 +42,7 @@ void expect_plain(const PlainNet& net,
   EXPECT_EQ(prediction.speed[0], 1);
   EXPECT_EQ(prediction.speed_sd[0], 0);
   for (std::size_t slice = 1; slice < 5; ++slice) {
-    const PlainEstimate speed = estimate_of(net, "class.speed", 5, slice, belief);
+    const PlainEstimate speed = test::estimate_of(net, "class.speed", 5, slice, belief);
     EXPECT_NEAR(prediction.speed[slice], speed.mean(), 2e-6);
     EXPECT_NEAR(prediction.speed_sd[slice], speed.sd(speed.mean(), floor), 2e-6);
   }
@@ -283,12 +88,12 @@ TEST(SliceNet_Prediction, EqualsPlainLoops) {
       for (const Fillers fillers : {Fillers::kExcluded, Fillers::kPossible}) {
         const auto predicted = net->predict_with(matrix, fillers);
         ASSERT_TRUE(predicted.has_value()) << predicted.error().message;
-        auto belief = plain.belief(features_of(matrix, seed < 6 ? 10 : 15), fillers);
+        auto belief = plain.belief(test::features_of(matrix, seed < 6 ? 10 : 15), fillers);
         std::size_t at = 0;
         for (std::size_t column = 0; column < 7; ++column) {
           ASSERT_EQ((*predicted)[column].has_value(), matrix.is_present(column));
           if (matrix.is_present(column)) {
-            conditioned(plain, matrix.smallest[column], &belief[at]);
+            test::conditioned(plain, matrix.smallest[column], &belief[at]);
             SCOPED_TRACE(fmt::format("{} {} {}", seed, jobs, fillers == Fillers::kPossible));
             expect_plain(plain, *(*predicted)[column], belief[at++]);
           }
@@ -542,61 +347,6 @@ TEST(SliceNet_HugeWeights, AreRefusedWhenAsked) {
       EXPECT_TRUE(std::isfinite((*predicted)[0]->speed[4]));
     }
   }
-}
-
-TEST(SliceModels_Kinds, BecomeModels) {
-  // The kind in the weights says which network; a written file is read back to the same answers.
-  const NetworkWeights ours = test::drawn_slice_net(8, {});
-  const NetworkWeights unet = test::drawn_unet(8);
-  Rng rng(9);
-  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 5, &rng);
-  const std::map<std::string, const NetworkWeights*> kinds = {{"ours", &ours}, {"unet", &unet}};
-  for (const auto& [name, weights] : kinds) {
-    const auto parsed = parse_weights(write_weights(*weights), name);
-    ASSERT_TRUE(parsed.has_value());
-    const auto model = make_slice_model(*parsed);
-    const auto original = make_slice_model(*weights);
-    ASSERT_TRUE(model.has_value() && original.has_value());
-    EXPECT_EQ((*model)->name(), name);
-    const auto first = (*model)->predict(matrix);
-    const auto second = (*original)->predict(matrix);
-    ASSERT_TRUE(first.has_value() && second.has_value());
-    for (std::size_t column = 0; column < 7; ++column) {
-      EXPECT_TRUE(!(*first)[column].has_value() || same(*(*first)[column], *(*second)[column]));
-    }
-  }
-  const auto unknown =
-      make_slice_model({.kind = "forest", .settings = {}, .tensors = {}, .recipe = {}});
-  ASSERT_FALSE(unknown.has_value());
-  EXPECT_EQ(unknown.error().message,
-            "weights of kind \"forest\" are not known; known are \"slice-net\" and \"unet\"");
-}
-
-TEST(SliceModels_FuzzCorpus, ReachesTheModels) {
-  // Inputs meant to be valid are, so that the fuzz target gets beyond the digest.
-  const std::filesystem::path corpus =
-      std::filesystem::path(SEPTULE_SOURCE_DIR) / "fuzz/corpus/weights";
-  Rng rng(12);
-  const MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
-  for (const char* name : {"slice_net", "slice_net_huge"}) {
-    const auto parsed = parse_weights(test::read_file(corpus / name), name);
-    ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
-    const auto model = make_slice_model(*parsed);
-    ASSERT_TRUE(model.has_value()) << model.error().message;
-    EXPECT_EQ((*model)->predict(matrix).has_value(), std::string_view(name) == "slice_net");
-  }
-}
-
-TEST(SliceModels_Builtin, AreThereByName) {
-  // Each compiled-in file is a valid model; other names are refused with those there are.
-  for (const std::string_view name : builtin_model_names()) {
-    const auto model = builtin_slice_model(name);
-    ASSERT_TRUE(model.has_value()) << model.error().message;
-    EXPECT_EQ((*model)->name(), name);
-  }
-  const auto unknown = builtin_slice_model("oracle");
-  ASSERT_FALSE(unknown.has_value());
-  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
