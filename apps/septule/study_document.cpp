@@ -118,6 +118,7 @@ job::MeasurementCounts measurements_of(const FinishedStudy& finished, const Row&
     sum.drawn += one.drawn;
     sum.nearest += one.nearest;
     sum.modelled += one.modelled;
+    sum.unmeasured += one.unmeasured;
   }
   return sum;
 }
@@ -211,6 +212,13 @@ std::vector<std::string> predictor_notes(const FinishedStudy& finished) {
           counts.drawn,
           counts.nearest,
           counts.modelled));
+    }
+    if (counts.unmeasured > 0) {
+      notes.push_back(fmt::format(
+          "Under {} {} columns held no step at any level: those jobs were taken to scale with the "
+          "root of their share of the GPU until they were measured.",
+          row_name(*finished.study, row),
+          counts.unmeasured));
     }
   }
   return notes;

@@ -73,8 +73,10 @@ Json trial_line(std::size_t index, const sim::TrialResult& result) {
       sums.push_back({one.slices.value(), one.count, one.error_abs, one.error});
     }
     line["forecasts"] = std::move(sums);
-    line["columns"] = {
-        result.measurements.drawn, result.measurements.nearest, result.measurements.modelled};
+    line["columns"] = {result.measurements.drawn,
+                       result.measurements.nearest,
+                       result.measurements.modelled,
+                       result.measurements.unmeasured};
   }
   return line;
 }
@@ -93,7 +95,7 @@ bool read_forecasts(const Json& line, sim::TrialResult& result) {
     return true;
   }
   if (!line["forecasts"].is_array() || !line.contains("columns") ||
-      !is_row_of(line["columns"], 3, 3)) {
+      !is_row_of(line["columns"], 4, 4)) {
     return false;
   }
   for (const Json& row : line["forecasts"]) {
@@ -108,7 +110,8 @@ bool read_forecasts(const Json& line, sim::TrialResult& result) {
   const Json& columns = line["columns"];
   result.measurements = {columns[0].get<std::int64_t>(),
                          columns[1].get<std::int64_t>(),
-                         columns[2].get<std::int64_t>()};
+                         columns[2].get<std::int64_t>(),
+                         columns[3].get<std::int64_t>()};
   return true;
 }
 

@@ -69,6 +69,8 @@ struct MeasurementCounts {
   std::int64_t drawn = 0;     ///< measured, at the same number of co-runners
   std::int64_t nearest = 0;   ///< measured, at the nearest number of co-runners
   std::int64_t modelled = 0;  ///< from the truth model
+  /// Of these: without a step at any level, so that the job's speed can only be assumed.
+  std::int64_t unmeasured = 0;
 
   friend bool operator==(const MeasurementCounts&, const MeasurementCounts&) = default;
 };

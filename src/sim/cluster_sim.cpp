@@ -177,6 +177,11 @@ void ClusterSim::report(const control::AgentReport& report) {
     measurements_.drawn += counts.drawn;
     measurements_.nearest += counts.nearest;
     measurements_.modelled += counts.modelled;
+    measurements_.unmeasured +=
+        std::ranges::count_if(measured_.samples, [](const predict::MpsSample& sample) {
+          return std::ranges::none_of(sample.levels,
+                                      [](const auto& level) { return level.step.has_value(); });
+        });
   }
   for (predict::SliceObservation& observation : measured_.observations) {
     setup_.measurements->observe(at(observed_count_++), observation);

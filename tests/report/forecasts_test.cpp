@@ -72,7 +72,7 @@ TEST(Forecasts, Csv_HasARowForEachStay) {
 }
 
 TEST(Forecasts, Page_ShowsErrorsAndADrawingPerSlice) {
-  // Aim: a well-formed page with table, notes, and dots for 2g, not too many; none for 7g, where all
+  // Aim: a well-formed page: table, notes, and dots for 2g, not too many; none for 7g, where all
   // is right by definition.
   const StudyReport study = study_with_forecasts(2000);
   const std::string page = html_report(study);

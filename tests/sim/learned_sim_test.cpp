@@ -207,6 +207,39 @@ TEST(LearnedSim, Study_Trial_SumsItsForecastsBySlice) {
   EXPECT_EQ(stays, static_cast<std::int64_t>(recording.run.forecasts.size()));
 }
 
+/// Instruments that see no step of any job.
+class BlindInstruments final : public MpsMeasurementSource {
+ public:
+  std::string text() const override { return "blind"; }
+  job::MeasurementCounts measure(const Measurement& /*at*/,
+                                 std::span<predict::MpsSample> samples) const override {
+    for (predict::MpsSample& sample : samples) {
+      for (predict::MpsSample::Level& level : sample.levels) {
+        level.step.reset();
+      }
+    }
+    return {.modelled = static_cast<std::int64_t>(samples.size())};
+  }
+  void observe(const Measurement& /*at*/,
+               predict::SliceObservation& /*observation*/) const override {}
+};
+
+TEST(LearnedSim, NothingMeasured_Run_GoesOnByGuessesAndCountsThem) {
+  // Aim: jobs of which runs see nothing are placed all the same, and every such column is counted.
+  const TellingFactory factory(0.1);
+  const BlindInstruments instruments;
+  const job::Workload workload = arrived(1);
+  const predict::SpeedBook book = book_of(workload);
+  for (const std::string_view policy : {"miso", "septule"}) {
+    SimSetup setup = testbed(workload, book, policy);
+    setup.predictors = &factory;
+    setup.measurements = &instruments;
+    const job::RunRecord run = test::checked_run(setup, "blind");
+    EXPECT_GT(run.measurements.unmeasured, 0) << policy;
+    EXPECT_EQ(run.measurements.unmeasured, run.measurements.modelled) << policy;
+  }
+}
+
 // ---- ForecastLog alone
 
 struct SegmentCounter final : JobObserver {
