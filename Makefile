@@ -10,8 +10,8 @@ SEPTULE_SHARED ?= ../shared
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench accuracy lint clang determinism sanitize fuzz install clean help \
-        build-packages test-packages lint-packages
+.PHONY: build run study tour test bench accuracy train-evaluate lint clang determinism sanitize fuzz \
+        install clean help build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
 	@cmake --preset release --log-level=WARNING
@@ -35,6 +35,11 @@ bench: test-packages ## Run the benchmarks (figures: docs/benchmarks.md)
 	@cmake --preset test --log-level=WARNING
 	@cmake --build --preset test -j $(JOBS) --target septule_benchmarks
 	@sh tools/run_benchmarks.sh build/test/bench
+
+train-evaluate: test-packages ## Train and judge all predictors (about an hour; build/train-runs; resumes)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target septule septule-train
+	@SEPTULE_SHARED=$(SEPTULE_SHARED) build/test/septule train predictor --evaluate --runs build/train-runs --resume
 
 accuracy: test-packages ## Errors of the signature model on the reference material (SEPTULE_SHARED)
 	@cmake --preset test --log-level=WARNING
@@ -73,7 +78,7 @@ clean: ## Remove everything that was built
 	rm -rf build
 
 help: ## List these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
 build-packages:
 	@sh tools/install_packages.sh build

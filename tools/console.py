@@ -34,13 +34,14 @@ MAY_NOT_RUN = [
     (r"git clone \S+( \S+)?", "needs the network"),
     (r"cd septule", "follows git clone"),
     (r"sudo apt(-get)? (update|install( \S+)+)", "changes the system"),
-    (r"(sudo )?make( [a-z]+)?( [A-Z_]+=\S+)*", "builds or installs; CI runs these"),
+    (r"(sudo )?make( [a-z-]+)?( [A-Z_]+=\S+)*", "builds or installs; CI runs these"),
     (r"\.ci/run", "is what runs this"),
     (r"(sudo )?nvidia-smi( \S+)*", "needs a GPU"),
     (r"(sudo )?(ba)?sh \S*apply\S*\.sh", "changes a GPU"),
     (r"source \S+", "changes the reader's own shell"),
     (r"TZ=UTC sacct( [\w:,=./-]+)* > \S+", "needs Slurm"),
     (r"man septule(-\w+)?", "needs the installed pages"),
+    (r"septule train predictor( \S+)*", "trains for minutes or hours, and needs LibTorch"),
 ]
 SHELL_FENCES = {"sh", "bash", "shell", "zsh", "shell-session", "sh-session", "terminal"}
 NO_NEWLINE = "\\ no newline at end"

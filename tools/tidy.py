@@ -118,7 +118,7 @@ class Tidy:
     def read_libraries(self):
         """{layer: {beginnings of the library headers that it may include}}."""
         libraries = {}
-        for name, libs in re.findall(r"^septule_layer\((\w+)(?:\s+LIBS\s+([^)]*))?\)",
+        for name, libs in re.findall(r"^ *septule_layer\((\w+)(?:\s+LIBS\s+([^)]*))?\)",
                                      self.read("CMakeLists.txt"), re.M):
             libraries[name] = {LIBRARY_HEADERS[lib] for lib in libs.split()
                                if lib in LIBRARY_HEADERS}

@@ -39,24 +39,6 @@ double Invocation::number(std::string_view name) const {
   return *value;
 }
 
-std::vector<Command> all_commands() {
-  return {gpus_command(),
-          gpus_show_command(),
-          validate_command(),
-          plan_command(),
-          diff_command(),
-          apply_command(),
-          explain_fit_command(),
-          defrag_command(),
-          trace_generate_command(),
-          trace_import_command(),
-          trace_describe_command(),
-          simulate_command(),
-          policies_command(),
-          completion_command(),
-          man_command()};
-}
-
 OptionRecord output_option() {
   return {.name = "output",
           .short_name = 'o',

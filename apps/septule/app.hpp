@@ -65,6 +65,7 @@ Command trace_import_command();
 Command trace_describe_command();
 Command simulate_command();
 Command policies_command();
+Command train_predictor_command();
 Command completion_command();
 Command man_command();
 

@@ -298,8 +298,11 @@ predict::SlicePrediction SliceNet::prediction(const Belief& belief, std::size_t 
   out.speed[0] = 1;
   for (std::size_t slice = 1; slice < predict::kSlices; ++slice) {
     const Estimate speed = estimated(speeds_[slice].classes, speeds_[slice].values, belief, lane);
-    out.speed[slice] = speed.mean;
-    out.speed_sd[slice] = speed.sd_around(speed.mean, sd_floor_);
+    const Estimate loss = estimated(losses_[slice].classes, losses_[slice].values, belief, lane);
+    out.speed[slice] = std::clamp(out.speed[slice - 1] - loss.mean,
+                                  speeds_[slice].values.front(),
+                                  speeds_[slice].values.back());
+    out.speed_sd[slice] = speed.sd_around(out.speed[slice], sd_floor_);
   }
   return out;
 }
@@ -327,7 +330,8 @@ Result<predict::SlicePredictions> SliceNet::predict_with(const predict::MpsMatri
 }
 
 Result<predict::SlicePredictions> SliceNet::predict(const predict::MpsMatrix& matrix) const {
-  return predict_with(matrix, Fillers::kExcluded);
+  const bool is_full = matrix.present_count() == predict::kCoRunnersMax;
+  return predict_with(matrix, is_full ? Fillers::kPossible : Fillers::kExcluded);
 }
 
 }  // namespace septule::learn

@@ -57,8 +57,12 @@ struct SliceNetForm {
 ///   counter.sd [4] (above 0).
 /// Settings: width, layers, classes, members; counters (1 = used; 0 or left out = not); temperature
 /// (0.1 to 10); sd_floor (0 to 1, standard deviation added to all of them, squared);
-/// time_median_part (0 to 1: a time is this part of the belief's median, the rest of its mean;
-/// speeds are means over the classes that fit).
+/// time_median_part (0 to 1: a time is this part of the belief's median, the rest of its mean).
+///
+/// Speeds go down from slice to slice: speed on a slice = speed on the next larger one less the
+/// mean loss between the two among the classes that fit the smaller one, at least kSpeedLeast. A
+/// mean of the speed itself would compare slices over different jobs, as only small ones fit small
+/// slices. Where the smallest slice of a job is declared, both are the same.
 ///
 /// Other percentages than 100, 50 and 14 are mapped to these (canonical_levels.hpp). Columns are
 /// computed in an order of their contents, so that permuting columns permutes the answer to the
@@ -75,7 +79,8 @@ class SliceNet final : public predict::SliceModel {
   /// unless it fails.
   Result<predict::SlicePredictions> predict(const predict::MpsMatrix& matrix) const override;
 
-  /// Whether a column may turn out to be a filler: only in the evaluation on data that have them.
+  /// Whether a column may turn out to be a filler: predict() takes it for possible where all seven
+  /// columns are present, as a run of fewer jobs may have been filled up (miso.md 3.1).
   enum class Fillers { kExcluded, kPossible };
   Result<predict::SlicePredictions> predict_with(const predict::MpsMatrix& matrix,
                                                  Fillers fillers) const;
@@ -139,6 +144,7 @@ class SliceNet final : public predict::SliceModel {
   std::vector<std::size_t> smallest_;  ///< by class: index of the smallest slice it has
   std::array<Quantity, kTimes> times_;
   std::array<Quantity, predict::kSlices> speeds_;
+  std::array<Quantity, predict::kSlices> losses_;  ///< against the next larger slice; not sorted
 };
 
 }  // namespace septule::learn

@@ -193,7 +193,17 @@ Status SliceNet::read_classes(const NetworkWeights& weights) {
   for (std::size_t slice = 0; slice < predict::kSlices; ++slice) {
     read(*speed, predict::kSlices, slice, &speeds_[slice]);
     for (const std::size_t index : speeds_[slice].classes) {
+      if (slice > 0 && smallest_[index] + 1 != slice) {
+        return invalid(fmt::format(
+            "tensor \"class.speed\" has a speed of class {} on {} but none on a larger slice",
+            index,
+            predict::kSliceNames[slice]));
+      }
       smallest_[index] = slice;
+      const std::size_t at = index * predict::kSlices + slice;
+      const auto larger = static_cast<double>(speed->data[slice == 0 ? at : at - 1]);
+      losses_[slice].classes.push_back(index);
+      losses_[slice].values.push_back(larger - static_cast<double>(speed->data[at]));
     }
     const bool has_job = std::ranges::any_of(speeds_[slice].classes,
                                              [this](std::size_t index) { return is_job_[index]; });

@@ -113,8 +113,9 @@ inline learn::NetworkWeights drawn_slice_net(std::uint64_t seed, const learn::Sl
     for (int slice = 0; slice < 3; ++slice) {
       time.data.push_back(static_cast<float>(0.1 + 0.9 * rng.uniform()));
     }
+    bool fits = true;
     for (int slice = 0; slice < 5; ++slice) {
-      const bool fits = index == 0 || slice < 3 || rng.below(3) != 0;
+      fits = fits && (index == 0 || slice < 3 || rng.below(3) != 0);
       speed.data.push_back(slice == 0 ? 1.0F
                            : fits     ? static_cast<float>(0.05 + 0.9 * rng.uniform())
                                       : 0.0F);

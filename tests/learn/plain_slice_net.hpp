@@ -160,6 +160,22 @@ inline PlainEstimate estimate_of(const PlainNet& net,
   return out;
 }
 
+/// Mean loss of speed from the next larger slice to this one, among the classes that fit it.
+inline double mean_loss_of(const PlainNet& net,
+                           std::size_t slice,
+                           const std::vector<double>& belief) {
+  double sum = 0;
+  double total = 0;
+  for (std::size_t index = 0; index < belief.size(); ++index) {
+    const double speed = net.value("class.speed", index * 5 + slice);
+    if (speed > 0) {
+      sum += belief[index] * (net.value("class.speed", index * 5 + slice - 1) - speed);
+      total += belief[index];
+    }
+  }
+  return sum / total;
+}
+
 /// Features of the present columns from the levels 100, 50, 14 only; the first `inputs` of them.
 inline std::vector<std::vector<double>> features_of(const predict::MpsMatrix& matrix,
                                                     std::size_t inputs) {

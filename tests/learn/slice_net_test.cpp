@@ -43,8 +43,11 @@ void expect_plain(const PlainNet& net,
   EXPECT_EQ(prediction.speed_sd[0], 0);
   for (std::size_t slice = 1; slice < 5; ++slice) {
     const PlainEstimate speed = test::estimate_of(net, "class.speed", 5, slice, belief);
-    EXPECT_NEAR(prediction.speed[slice], speed.mean(), 2e-6);
-    EXPECT_NEAR(prediction.speed_sd[slice], speed.sd(speed.mean(), floor), 2e-6);
+    const double loss = test::mean_loss_of(net, slice, belief);
+    const double expected = std::clamp(
+        prediction.speed[slice - 1] - loss, speed.points.front().first, speed.points.back().first);
+    EXPECT_NEAR(prediction.speed[slice], expected, 2e-6);
+    EXPECT_NEAR(prediction.speed_sd[slice], speed.sd(expected, floor), 2e-6);
   }
 }
 
@@ -209,6 +212,24 @@ TEST(SliceNet_ExtremeTimes, GiveFiniteAnswers) {
   }
 }
 
+TEST(SliceNet_Fillers, ArePossibleOnlyWhereAllColumnsArePresent) {
+  // Seven columns may be a run that was filled up; with fewer, the absent ones say that none was.
+  const auto net = net_of(test::drawn_slice_net(8, {}));
+  for (std::size_t jobs = 1; jobs <= 7; ++jobs) {
+    Rng rng(jobs);
+    const MpsMatrix matrix = test::drawn_matrix(kMeasured, jobs, &rng);
+    const auto plain = net->predict(matrix);
+    const auto excluded = net->predict_with(matrix, Fillers::kExcluded);
+    const auto possible = net->predict_with(matrix, Fillers::kPossible);
+    for (std::size_t column = 0; column < 7; ++column) {
+      if (matrix.is_present(column)) {
+        EXPECT_TRUE(same(*(*plain)[column], *(*(jobs == 7 ? possible : excluded))[column]));
+        EXPECT_FALSE(same(*(*possible)[column], *(*excluded)[column]));
+      }
+    }
+  }
+}
+
 TEST(SliceNet_SureBelief, GivesThatClass) {
   // Where all weight lies on one class, its values come out, and the floor is the error.
   NetworkWeights weights = test::drawn_slice_net(5, kSmall);
@@ -220,7 +241,7 @@ TEST(SliceNet_SureBelief, GivesThatClass) {
   const auto net = net_of(weights);
   Rng rng(6);
   const MpsMatrix matrix = test::drawn_matrix(kMeasured, 7, &rng);
-  const auto jobs = net->predict(matrix);
+  const auto jobs = net->predict_with(matrix, Fillers::kExcluded);
   const auto columns = net->predict_with(matrix, Fillers::kPossible);
   ASSERT_TRUE(jobs.has_value() && columns.has_value());
   for (std::size_t column = 0; column < 7; ++column) {

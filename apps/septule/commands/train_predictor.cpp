@@ -1,0 +1,94 @@
+// septule train predictor: becomes septule-train, which does the work, with the same arguments.
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "septule/app.hpp"
+#include "septule/train_record.hpp"
+
+namespace septule::app {
+
+namespace {
+
+constexpr const char* kProgram = "septule-train";
+
+bool is_program(const std::filesystem::path& path) {
+  return access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
+}
+
+/// Beside this program, else where SEPTULE_TRAIN_PROGRAM says, else on the PATH.
+std::optional<std::string> find_program() {
+  std::error_code ignored;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (const auto beside = own.parent_path() / kProgram; !own.empty() && is_program(beside)) {
+    return beside.string();
+  }
+  // One thread runs here, and nothing sets variables.
+  const char* const named = std::getenv("SEPTULE_TRAIN_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
+  if (named != nullptr && *named != '\0') {
+    return std::string(named);
+  }
+  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::string rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::filesystem::path folder = rest.substr(0, end);
+    if (!folder.empty() && is_program(folder / kProgram)) {
+      return (folder / kProgram).string();
+    }
+    rest = end == std::string::npos ? "" : rest.substr(end + 1);
+  }
+  return std::nullopt;
+}
+
+/// The command line again, from what was parsed of it.
+std::vector<std::string> arguments_of(const Invocation& invocation, const std::string& program) {
+  std::vector<std::string> arguments = {program, "train", "predictor"};
+  for (const OptionRecord& option : invocation.command().options) {
+    if (invocation.is_given(option.name)) {
+      arguments.push_back("--" + option.name);
+      if (!option.value.empty()) {
+        arguments.push_back(invocation.text(option.name));
+      }
+    }
+  }
+  return arguments;
+}
+
+Result<int> run_train_predictor(const Invocation& invocation, Context&) {
+  const std::optional<std::string> program = find_program();
+  if (!program) {
+    return Error{ErrorCode::kNotFound,
+                 "the training program septule-train was not built: it needs LibTorch (packages in "
+                 "tools/packages/train.txt) and the CMake option SEPTULE_TRAIN (on in the preset "
+                 "\"test\"); it is looked for beside septule, in SEPTULE_TRAIN_PROGRAM and on the "
+                 "PATH"};
+  }
+  std::vector<std::string> arguments = arguments_of(invocation, *program);
+  std::vector<char*> pointers;
+  for (std::string& one : arguments) {
+    pointers.push_back(one.data());
+  }
+  pointers.push_back(nullptr);
+  // Takes this program's place: signals, terminal and exit code are the training's own.
+  execv(program->c_str(), pointers.data());
+  return Error{ErrorCode::kNotFound,
+               fmt::format("{}: cannot be started: {}",
+                           *program,
+                           std::error_code(errno, std::generic_category()).message())};
+}
+
+}  // namespace
+
+Command train_predictor_command() {
+  return {.record = train_predictor_record(), .run = run_train_predictor};
+}
+
+}  // namespace septule::app
