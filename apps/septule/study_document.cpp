@@ -6,6 +6,7 @@
 
 #include "base/digest.hpp"
 #include "gpu/partition.hpp"
+#include "report/forecasts.hpp"
 #include "septule/study_effective.hpp"
 #include "septule/trace_view.hpp"
 
@@ -73,6 +74,9 @@ report::PolicyReport policy_report(const FinishedStudy& finished, const Row& row
       policy.jct_s.push_back(jct.to_seconds());
     }
   }
+  for (std::size_t i = 0; i < policy.seeds.size(); ++i) {
+    job::add_forecast_sums(policy.forecasts, finished.results[row.first_trial + i].forecasts);
+  }
   policy.representative = finished.representatives[row.first_trial];
   policy.gpus = report_gpus(cluster);
   return policy;
@@ -106,6 +110,29 @@ std::string layout_text(const gpu::Geometry& geometry, const gpu::Layout& layout
   return text;
 }
 
+/// Where the columns of all characterisation runs of a row came from.
+job::MeasurementCounts measurements_of(const FinishedStudy& finished, const Row& row) {
+  job::MeasurementCounts sum;
+  for (std::size_t i = 0; i < finished.study->spec().seeds.size(); ++i) {
+    const job::MeasurementCounts& one = finished.results[row.first_trial + i].measurements;
+    sum.drawn += one.drawn;
+    sum.nearest += one.nearest;
+    sum.modelled += one.modelled;
+    sum.unmeasured += one.unmeasured;
+  }
+  return sum;
+}
+
+Json forecasts_document(const std::vector<job::ForecastSums>& forecasts) {
+  Json document = Json::object();
+  for (const job::ForecastSums& sums : forecasts) {
+    const auto count = static_cast<double>(sums.count);
+    document[report::slice_name(sums.slices)] = {
+        {"stays", sums.count}, {"mae", sums.error_abs / count}, {"bias", sums.error / count}};
+  }
+  return document;
+}
+
 Json policy_document(const FinishedStudy& finished, const Row& row, const Row& base) {
   const sim::Study& study = *finished.study;
   const sim::StudySpec& spec = study.spec();
@@ -129,6 +156,12 @@ Json policy_document(const FinishedStudy& finished, const Row& row, const Row& b
     versus[column.name] = interval_document(report::paired_ratio(policy, first, column.member));
   }
   document["versus"] = std::move(versus);
+  if (finished.predictor->is_learned() && variant.has_error) {
+    const job::MeasurementCounts counts = measurements_of(finished, row);
+    document["forecasts"] = forecasts_document(policy.forecasts);
+    document["measured_columns"] = {
+        {"drawn", counts.drawn}, {"nearest", counts.nearest}, {"modelled", counts.modelled}};
+  }
   Digest digest;
   for (std::size_t i = 0; i < spec.seeds.size(); ++i) {
     digest.add(finished.results[row.first_trial + i].digest);
@@ -160,8 +193,40 @@ std::vector<std::string> layout_lines(const sim::Study& study) {
   return lines;
 }
 
-std::vector<std::string> study_notes(const sim::Study& study) {
-  std::vector<std::string> notes;
+/// What a learned predictor was and saw, a sentence each.
+std::vector<std::string> predictor_notes(const FinishedStudy& finished) {
+  if (!finished.predictor->is_learned()) {
+    return {};
+  }
+  std::vector<std::string> notes = {
+      fmt::format("Policies that predict believe {}; what they are told: {}.",
+                  finished.predictor->text,
+                  finished.predictor->measurements->text())};
+  for (const Row& row : rows_of(*finished.study)) {
+    const job::MeasurementCounts counts = measurements_of(finished, row);
+    if (counts.nearest > 0 || (counts.drawn > 0 && counts.modelled > 0)) {
+      notes.push_back(fmt::format(
+          "Columns measured under {}: {} drawn at the same number of co-runners, {} at the nearest "
+          "number, {} from the truth model for want of a measurement.",
+          row_name(*finished.study, row),
+          counts.drawn,
+          counts.nearest,
+          counts.modelled));
+    }
+    if (counts.unmeasured > 0) {
+      notes.push_back(fmt::format(
+          "Under {} {} columns held no step at any level: those jobs were taken to scale with the "
+          "root of their share of the GPU until they were measured.",
+          row_name(*finished.study, row),
+          counts.unmeasured));
+    }
+  }
+  return notes;
+}
+
+std::vector<std::string> study_notes(const FinishedStudy& finished) {
+  const sim::Study& study = *finished.study;
+  std::vector<std::string> notes = predictor_notes(finished);
   for (const std::string& line : layout_lines(study)) {
     notes.push_back("Layout of each GPU under " + line + ".");
   }
@@ -210,7 +275,8 @@ report::StudyReport study_report(const FinishedStudy& finished) {
   for (const auto& [name, text] : effective_settings(*finished.settings, study.spec())) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
-  report.notes = study_notes(study);
+  report.predictor_notes = predictor_notes(finished);
+  report.notes = study_notes(finished);
   for (const std::string& line : layout_lines(study)) {
     report.options.push_back({"layout chosen", line});
   }
@@ -251,6 +317,10 @@ Json study_document(const FinishedStudy& finished) {
                   {"findings", findings_document(finished.jobs->findings)}}},
                 {"seeds", spec.seeds},
                 {"options", std::move(options)}};
+  if (finished.predictor->is_learned()) {
+    document["predictor"] = {{"text", finished.predictor->text},
+                             {"measurements", finished.predictor->measurements->text()}};
+  }
   document["policies"] = Json::array();
   const std::vector<Row> rows = rows_of(study);
   for (const Row& row : rows) {

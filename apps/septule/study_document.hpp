@@ -9,6 +9,7 @@
 #include "report/study.hpp"
 #include "septule/study_inputs.hpp"
 #include "septule/study_options.hpp"
+#include "septule/study_predictor.hpp"
 #include "sim/study.hpp"
 
 namespace septule::app {
@@ -18,6 +19,7 @@ namespace septule::app {
 struct FinishedStudy {
   const StudySettings* settings = nullptr;
   const StudyJobs* jobs = nullptr;
+  const StudyPredictor* predictor = nullptr;
   const sim::Study* study = nullptr;
   std::vector<sim::TrialResult> results;
   std::vector<std::optional<report::RepresentativeRun>> representatives;  ///< by trial

@@ -62,11 +62,57 @@ Json trial_line(std::size_t index, const sim::TrialResult& result) {
   for (const Duration one : result.jct) {
     jct.push_back(one.to_nanoseconds());
   }
-  return Json{{"trial", index},
-              {"digest", fingerprint_text(result.digest)},
-              {"events", result.events},
-              {"figures", std::move(figures)},
-              {"jct_ns", std::move(jct)}};
+  Json line{{"trial", index},
+            {"digest", fingerprint_text(result.digest)},
+            {"events", result.events},
+            {"figures", std::move(figures)},
+            {"jct_ns", std::move(jct)}};
+  if (!result.forecasts.empty() || result.measurements != job::MeasurementCounts()) {
+    Json sums = Json::array();
+    for (const job::ForecastSums& one : result.forecasts) {
+      sums.push_back({one.slices.value(), one.count, one.error_abs, one.error});
+    }
+    line["forecasts"] = std::move(sums);
+    line["columns"] = {result.measurements.drawn,
+                       result.measurements.nearest,
+                       result.measurements.modelled,
+                       result.measurements.unmeasured};
+  }
+  return line;
+}
+
+bool is_row_of(const Json& row, std::size_t integers, std::size_t size) {
+  bool is_good = row.is_array() && row.size() == size;
+  for (std::size_t i = 0; is_good && i < size; ++i) {
+    is_good = i < integers ? row[i].is_number_integer() : row[i].is_number();
+  }
+  return is_good;
+}
+
+/// What a learned predictor's run has beside the rest; false if it is damaged.
+bool read_forecasts(const Json& line, sim::TrialResult& result) {
+  if (!line.contains("forecasts")) {
+    return true;
+  }
+  if (!line["forecasts"].is_array() || !line.contains("columns") ||
+      !is_row_of(line["columns"], 4, 4)) {
+    return false;
+  }
+  for (const Json& row : line["forecasts"]) {
+    if (!is_row_of(row, 2, 4)) {
+      return false;
+    }
+    result.forecasts.push_back({ComputeSlices(row[0].get<int>()),
+                                row[1].get<std::int64_t>(),
+                                row[2].get<double>(),
+                                row[3].get<double>()});
+  }
+  const Json& columns = line["columns"];
+  result.measurements = {columns[0].get<std::int64_t>(),
+                         columns[1].get<std::int64_t>(),
+                         columns[2].get<std::int64_t>(),
+                         columns[3].get<std::int64_t>()};
+  return true;
 }
 
 std::optional<std::uint64_t> hex_value(const Json& node) {
@@ -108,6 +154,9 @@ std::optional<sim::TrialResult> trial_of(const Json& line) {
       return std::nullopt;
     }
     result.jct.push_back(Duration::nanoseconds(one.get<std::int64_t>()));
+  }
+  if (!read_forecasts(line, result)) {
+    return std::nullopt;
   }
   return result;
 }

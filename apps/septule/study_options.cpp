@@ -242,6 +242,36 @@ void add_policy_records(std::vector<OptionRecord>& records) {
                              "code 1."});
 }
 
+void add_predictor_records(std::vector<OptionRecord>& records) {
+  records.push_back({.name = "predictor",
+                     .value = "NAME|FILE",
+                     .text = "What policies that predict believe: table (the true speeds with "
+                             "--error-mean and --error-sd), a network that comes with Septule "
+                             "(ours, unet), or a file of weights. Networks see what "
+                             "characterisation runs measure, and nothing else.",
+                     .default_text = "table",
+                     .completion = CompletionKind::kFile});
+  records.push_back({.name = "mps-noise",
+                     .value = "X",
+                     .text = "Log-normal noise of measured step times, for learned predictors. "
+                             "Without it: 0.02.",
+                     .min = 0,
+                     .max = 1});
+  records.push_back({.name = "mps-data",
+                     .value = "DIR",
+                     .text = "Let characterisation runs measure what was once measured: columns "
+                             "drawn from the MISO data in DIR (unet_input.npy, unet_rows.csv, "
+                             "unet_classes.csv), of the same kind of job and number of co-runners. "
+                             "Without it: the truth model's times with --mps-noise.",
+                     .completion = CompletionKind::kDirectory});
+  records.push_back({.name = "mps-fold",
+                     .value = "PART",
+                     .text =
+                         "The rows of --mps-data to draw from, which the predictor must not have "
+                         "been trained on: a fold from 0 to 4, or a job family, for the rows of "
+                         "all mixes with it."});
+}
+
 std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && text.find_first_not_of(
                                              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -264,6 +294,7 @@ std::vector<OptionRecord> study_records() {
   add_arrival_records(records);
   add_cost_records(records);
   add_policy_records(records);
+  add_predictor_records(records);
   return records;
 }
 

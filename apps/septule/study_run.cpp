@@ -9,6 +9,7 @@
 
 #include "base/digest.hpp"
 #include "base/text.hpp"
+#include "report/forecasts.hpp"
 #include "report/html_report.hpp"
 #include "report/study_csv.hpp"
 #include "septule/files.hpp"
@@ -19,8 +20,26 @@ namespace septule::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kStudyFiles = {
-    "trials.jsonl", "sweep.svg", "study.json", "runs.csv", "jobs.csv", "report.html"};
+constexpr std::array<std::string_view, 7> kStudyFiles = {"trials.jsonl",
+                                                         "sweep.svg",
+                                                         "study.json",
+                                                         "runs.csv",
+                                                         "jobs.csv",
+                                                         "forecasts.csv",
+                                                         "report.html"};
+
+/// The rows of every representative run under one heading.
+template <typename Rows>
+std::string rows_of_all(const report::StudyReport& report, const Rows& rows_of) {
+  std::string all;
+  for (const report::PolicyReport& policy : report.policies) {
+    if (policy.representative) {
+      const std::string rows = rows_of(*policy.representative);
+      all += all.empty() ? rows : rows.substr(rows.find('\n') + 1);
+    }
+  }
+  return all;
+}
 
 constexpr std::string_view kInterrupted = "interrupted";
 
@@ -93,7 +112,9 @@ Status run_all(const std::string& what,
 
 }  // namespace
 
-std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& jobs) {
+std::uint64_t study_fingerprint(const StudySettings& settings,
+                                const StudyJobs& jobs,
+                                const StudyPredictor& predictor) {
   Digest digest;
   digest.add(version());
   for (const auto& [name, text] : settings.all()) {
@@ -101,6 +122,7 @@ std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& 
     digest.add(text);
   }
   digest.add(jobs.digest);
+  digest.add(predictor.digest);
   return digest.value();
 }
 
@@ -164,14 +186,11 @@ Status write_study(const std::string& folder, const FinishedStudy& finished) {
       2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   SEPTULE_TRY_STATUS(write_file(path("study.json"), document + "\n"));
   SEPTULE_TRY_STATUS(write_file(path("runs.csv"), report::runs_csv(report)));
-  std::string jobs;
-  for (const report::PolicyReport& policy : report.policies) {
-    if (policy.representative) {
-      const std::string rows = report::jobs_csv(*policy.representative);
-      jobs += jobs.empty() ? rows : rows.substr(rows.find('\n') + 1);
-    }
+  SEPTULE_TRY_STATUS(write_file(path("jobs.csv"), rows_of_all(report, report::jobs_csv)));
+  if (report::has_forecasts(report)) {
+    SEPTULE_TRY_STATUS(
+        write_file(path("forecasts.csv"), rows_of_all(report, report::forecasts_csv)));
   }
-  SEPTULE_TRY_STATUS(write_file(path("jobs.csv"), jobs));
   if (const std::string sweep = sweep_drawing(finished); !sweep.empty()) {
     SEPTULE_TRY_STATUS(write_file(path("sweep.svg"), sweep));
   }

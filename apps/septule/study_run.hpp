@@ -11,7 +11,9 @@
 namespace septule::app {
 
 /// Of all that the results of a study depend on, so that runs of one are not taken for another's.
-std::uint64_t study_fingerprint(const StudySettings& settings, const StudyJobs& jobs);
+std::uint64_t study_fingerprint(const StudySettings& settings,
+                                const StudyJobs& jobs,
+                                const StudyPredictor& predictor);
 
 enum class Pictures { kNone, kRepresentatives };
 

@@ -2,11 +2,14 @@
 // its own arguments.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,7 +33,20 @@ namespace {
 
 constexpr const char* kGpuOfData = "A100-40GB";
 
-/// OpenBLAS' threads and LibTorch's wait for each other; one of each is faster than two.
+/// OpenBLAS makes its threads before main() begins. They would take signals that are meant to end a
+/// training in order, and wait for LibTorch's; so the program begins anew without them, unless
+/// septule has seen to it.
+void begin_with_one_thread(char** argv) {
+  // No other thread of ours runs yet.
+  const char* const threads = std::getenv("OPENBLAS_NUM_THREADS");  // NOLINT(concurrency-mt-unsafe)
+  if (threads == nullptr || std::string_view(threads) != "1") {
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+    setenv("OMP_NUM_THREADS", "1", 1);       // NOLINT(concurrency-mt-unsafe)
+    execv("/proc/self/exe", argv);           // if it fails, training is slower
+  }
+}
+
+/// The same for whatever the environment did not reach.
 void use_one_thread() {
   learn_train::use_one_torch_thread();
   using SetThreads = void (*)(int);
@@ -250,5 +266,6 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   // A closed pipe is a failed write (exit code 1), like a full disk.
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  septule::train_app::begin_with_one_thread(argv);
   return septule::train_app::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -93,6 +93,9 @@ void Agent::send(GpuId id, AgentReport::Kind kind) {
   if (kind == AgentReport::Kind::kCharacterised) {
     report_.samples = at(id).samples;
   }
+  if (kind != AgentReport::Kind::kObserved) {
+    report_.observations.clear();
+  }
   parts_.controller.report(report_);
 }
 
@@ -225,6 +228,7 @@ void Agent::on_started(GpuId id, std::uint64_t token) {
   }
   gpu.stage = Stage::kIdle;
   send(id, AgentReport::Kind::kSettled);
+  await_observation(id);
 }
 
 void Agent::begin_level(GpuId id) {
@@ -276,6 +280,8 @@ void Agent::on_timer(std::uint64_t payload) {
       end_level(id);
       break;
     case Stage::kIdle:
+      observe(id);
+      break;
     case Stage::kStopping:
     case Stage::kStarting:
       break;
@@ -298,9 +304,53 @@ void Agent::on_job_ended(GpuId id, job::JobId job) {
 }
 
 void Agent::on_speed_changed(GpuId id, job::JobId job, double factor) {
+  for (Running& running : at(id).running) {
+    if (running.job == job) {
+      running.is_observed = false;
+    }
+  }
   report_.job = job;
   report_.factor = factor;
   send(id, AgentReport::Kind::kSpeedChanged);
+}
+
+// ---- observations
+
+bool Agent::is_alone(const Gpu& gpu, const Running& running) const {
+  return running.place.atp.value() == 100 &&
+         std::ranges::count_if(gpu.running, [&](const Running& other) {
+           return other.place.instance == running.place.instance;
+         }) == 1;
+}
+
+void Agent::await_observation(GpuId id) {
+  const Gpu& gpu = at(id);
+  const bool is_due = std::ranges::any_of(gpu.running, [&](const Running& running) {
+    return !running.is_observed && is_alone(gpu, running);
+  });
+  if (waits_.observe_after.has_value() && is_due) {
+    arm(id, *waits_.observe_after);
+  }
+}
+
+void Agent::observe(GpuId id) {
+  Gpu& gpu = at(id);
+  report_.observations.clear();
+  for (Running& running : gpu.running) {
+    const auto profile = running.place.instance.has_value()
+                             ? std::optional(running.place.instance->profile)
+                             : geometry_->plain_profile(geometry_->compute_slices());
+    const auto step = runner_->observed_step(running.job);
+    const bool is_due = !running.is_observed && is_alone(gpu, running);
+    if (is_due && profile.has_value() && step.has_value() && *step > Duration()) {
+      running.is_observed = true;
+      report_.observations.push_back(
+          {running.job, *profile, *step, runner_->current_signature(running.job)});
+    }
+  }
+  if (!report_.observations.empty()) {
+    send(id, AgentReport::Kind::kObserved);
+  }
 }
 
 void Agent::give_up(GpuId id, port::DeviceCode code, std::string_view step) {

@@ -12,10 +12,15 @@
 
 namespace septule::control {
 
-/// Waits that only the artifact's node server has (miso.md 6.3); zero otherwise.
+/// Waits of an agent.
 struct AgentWaits {
+  /// Only the artifact's node server has these two (miso.md 6.3); zero otherwise.
   Duration after_checkpoint;  ///< before instances are touched, if anything was saved
   Duration after_mps;         ///< instead, after a characterisation run
+  /// So long after a GPU has settled, the jobs that run alone on an instance (or the whole GPU) and
+  /// have not been observed there yet are: AgentReport::kObserved, once for each stay of a job.
+  /// Nothing = never, at no cost: for predictors that want no observations.
+  std::optional<Duration> observe_after;
   /// Whether AgentReport::kStopped is sent: for controllers with Pace::kSerialStops.
   enum class Stops { kSilent, kReported } stops = Stops::kSilent;
 };
@@ -26,6 +31,7 @@ struct AgentWaits {
 ///   cut      destroy, create, switch MIG mode, start and stop MPS daemons,
 ///   start    launch jobs (reported: ready), wait for their first steps (reported: settled),
 ///   levels   of a characterisation run, one ATP after the other (reported: characterised).
+/// While nothing is ordered, jobs may be observed (AgentWaits::observe_after).
 /// Jobs in a place that stays as it is are not touched (unless the goal says kEverything). A job
 /// may end in any stage. One thread.
 class Agent final : public port::TimerTarget, public port::JobRunnerClient {
@@ -69,7 +75,8 @@ class Agent final : public port::TimerTarget, public port::JobRunnerClient {
     job::JobId job;
     port::JobPlace place;
     bool is_under_mps = false;
-    bool is_leaving = false;  ///< told to stop by the order in hand
+    bool is_leaving = false;   ///< told to stop by the order in hand
+    bool is_observed = false;  ///< in this stay, at its present speed
   };
   struct Gpu {
     GpuOrder order;
@@ -94,6 +101,9 @@ class Agent final : public port::TimerTarget, public port::JobRunnerClient {
   void begin_start(GpuId id);
   void begin_level(GpuId id);
   void end_level(GpuId id);
+  void await_observation(GpuId id);
+  void observe(GpuId id);
+  bool is_alone(const Gpu& gpu, const Running& running) const;
   void arm(GpuId id, Duration after);
   void send(GpuId id, AgentReport::Kind kind);
   void give_up(GpuId id, port::DeviceCode code, std::string_view step);

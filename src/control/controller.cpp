@@ -209,6 +209,15 @@ void Controller::take(const AgentReport& report) {
     case AgentReport::Kind::kSpeedChanged:
       add(sched::JobSpeedChanged{report.job, report.gpu, report.factor});
       break;
+    case AgentReport::Kind::kObserved:
+      for (const predict::SliceObservation& observation : report.observations) {
+        const auto factor = parts_.predictor.observed(observation);
+        if (factor.has_value() &&
+            parts_.view.job(observation.job).state == sched::JobView::State::kPlaced) {
+          add(sched::JobSpeedChanged{observation.job, report.gpu, *factor});
+        }
+      }
+      break;
     case AgentReport::Kind::kTroubled:
       if (reconciler_.troubled(report.gpu, report.epoch)) {
         take_trouble(report);

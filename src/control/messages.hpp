@@ -30,6 +30,7 @@ struct AgentReport {
     kCharacterised,  ///< `samples` hold what was seen
     kJobEnded,       ///< `job`
     kSpeedChanged,   ///< `job` by `factor`
+    kObserved,       ///< `observations`; only where AgentWaits::observe_after says so
     kTroubled,       ///< the device refused: `code`, `step`; the order is given up half way. Jobs
                      ///< left out hold nothing any more; new ones have not been launched
   };
@@ -39,6 +40,7 @@ struct AgentReport {
   job::JobId job;
   double factor = 1;
   std::vector<predict::MpsSample> samples;
+  std::vector<predict::SliceObservation> observations;
   port::DeviceCode code = port::DeviceCode::kOk;
   std::string_view step;  ///< static text: "create GPU instance"
 };

@@ -206,4 +206,27 @@ double quantile(std::span<const double> values, double q) {
   return quantile_sorted(sorted, q);
 }
 
+std::vector<ForecastSums> forecast_sums(std::span<const SpeedForecast> forecasts) {
+  std::vector<ForecastSums> sums;
+  for (const SpeedForecast& forecast : forecasts) {
+    const double error = forecast.believed - forecast.actual;
+    const ForecastSums one{forecast.slices, 1, std::abs(error), error};
+    add_forecast_sums(sums, {&one, 1});
+  }
+  return sums;
+}
+
+void add_forecast_sums(std::vector<ForecastSums>& sums, std::span<const ForecastSums> more) {
+  for (const ForecastSums& one : more) {
+    auto place = std::ranges::find_if(
+        sums, [&](const ForecastSums& other) { return other.slices <= one.slices; });
+    if (place == sums.end() || place->slices != one.slices) {
+      place = sums.insert(place, ForecastSums{.slices = one.slices});
+    }
+    place->count += one.count;
+    place->error_abs += one.error_abs;
+    place->error += one.error;
+  }
+}
+
 }  // namespace septule::job

@@ -53,6 +53,42 @@ struct SeriesPoint {
   double busy_slices = 0;  ///< compute slices in use
 };
 
+/// What was believed of a job's speed alone on an instance when it was put there, and how fast it
+/// was. A plain value.
+struct SpeedForecast {
+  JobId job;
+  ComputeSlices slices;  ///< of the instance
+  SimTime decided;
+  SimTime begin;        ///< of the stretch of running that `actual` is from
+  double believed = 0;  ///< relative to the whole GPU; > 0
+  double actual = 0;
+};
+
+/// Where the columns of characterisation runs came from, where a learned predictor saw them.
+struct MeasurementCounts {
+  std::int64_t drawn = 0;     ///< measured, at the same number of co-runners
+  std::int64_t nearest = 0;   ///< measured, at the nearest number of co-runners
+  std::int64_t modelled = 0;  ///< from the truth model
+  /// Of these: without a step at any level, so that the job's speed can only be assumed.
+  std::int64_t unmeasured = 0;
+
+  friend bool operator==(const MeasurementCounts&, const MeasurementCounts&) = default;
+};
+
+/// How good forecasts of one number of compute slices were, error = believed - actual. Sums of
+/// several runs add up. A plain value.
+struct ForecastSums {
+  ComputeSlices slices;
+  std::int64_t count = 0;
+  double error_abs = 0;  ///< sum of |error|
+  double error = 0;      ///< sum
+
+  friend bool operator==(const ForecastSums&, const ForecastSums&) = default;
+};
+/// By slices, the most first; without forecasts empty.
+std::vector<ForecastSums> forecast_sums(std::span<const SpeedForecast> forecasts);
+void add_forecast_sums(std::vector<ForecastSums>& sums, std::span<const ForecastSums> more);
+
 /// Everything one simulated run gives. A plain value.
 struct RunRecord {
   std::string policy;
@@ -71,9 +107,11 @@ struct RunRecord {
   double fragmented_slice_s = 0;  ///< idle compute slices x seconds while a job waits
   double energy_j = 0;            ///< estimate from the power curve, docs/formats.md
   std::uint64_t digest = 0;
-  std::vector<TimelineSpan> timeline;   ///< empty unless recorded
-  std::vector<SeriesPoint> series;      ///< empty unless recorded
-  std::vector<std::string> violations;  ///< what the checkers found; empty = none (or not checked)
+  std::vector<TimelineSpan> timeline;    ///< empty unless recorded
+  std::vector<SeriesPoint> series;       ///< empty unless recorded
+  std::vector<SpeedForecast> forecasts;  ///< by begin; only of learned predictors
+  MeasurementCounts measurements;        ///< the same
+  std::vector<std::string> violations;   ///< what the checkers found; empty = none (or not checked)
 };
 
 /// Figures of one run (docs/formats.md, "Run figures": unit and formula of each).

@@ -57,8 +57,11 @@ class Predictor {
   virtual void characterised(std::span<const MpsSample> run) = 0;
   void characterised_alone(const MpsSample& sample) { characterised({&sample, 1}); }
   /// A job has been observed alone on an instance; predictors that learn on line correct what they
-  /// believe.
-  virtual void observed(const SliceObservation& /*observation*/) {}
+  /// believe. If the job is held to behave otherwise than before: the factor by which its speed
+  /// departs from what was believed.
+  virtual std::optional<double> observed(const SliceObservation& /*observation*/) {
+    return std::nullopt;
+  }
   /// Whether observed() does anything: nobody collects observations otherwise.
   virtual bool wants_observations() const { return false; }
   /// The job has changed its speed: what was believed of it is void.

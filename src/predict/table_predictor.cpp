@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "base/check.hpp"
 
@@ -17,14 +16,7 @@ constexpr double kPredictedPartMin = 0.1;
 }  // namespace
 
 TablePredictor::TablePredictor(const SpeedBook& book, const Options& options)
-    : book_(&book), options_(options) {
-  by_memory_.assign(book.plain_profiles().begin(), book.plain_profiles().end());
-  const gpu::Geometry& geometry = book.geometry();
-  std::ranges::stable_sort(by_memory_, [&geometry](ProfileIndex a, ProfileIndex b) {
-    const gpu::GpuInstanceProfile& first = geometry.profile(a);
-    const gpu::GpuInstanceProfile& second = geometry.profile(b);
-    return std::tuple(first.size(), first.slices) < std::tuple(second.size(), second.slices);
-  });
+    : book_(&book), options_(options), fit_(book) {
   if (options.knowledge != Knowledge::kPerJob) {
     remembered_.resize(book.size());
     for (Remembered& signature : remembered_) {
@@ -41,21 +33,6 @@ std::size_t TablePredictor::index_of(job::JobId job) const {
   return index;
 }
 
-/// How many of the plain profiles, least memory first, a job with this need may not use.
-int TablePredictor::level_of(const job::JobSpec& job, Bytes need) const {
-  int level = 0;
-  for (const ProfileIndex index : by_memory_) {
-    // Unknown memory is too little memory; but where nothing was asked for, all is enough.
-    const Bytes memory = usable_memory(book_->geometry(), index).value_or(Bytes());
-    const bool is_gang_excluded = job.gpus > 1 && index != book_->whole_profile();
-    if (memory >= need && !is_gang_excluded) {
-      break;
-    }
-    ++level;
-  }
-  return level;
-}
-
 void TablePredictor::submitted(const job::JobSpec& job) {
   SEPTULE_CHECK(job.id.value() >= 0, "a job's id is at least 0");
   const auto index = static_cast<std::size_t>(job.id.value());
@@ -66,26 +43,9 @@ void TablePredictor::submitted(const job::JobSpec& job) {
   of = Known();
   of.is_submitted = true;
   of.signature = job.signature;
-  // What the signature needs is in its row already; the rest cuts profiles off.
-  Bytes asked = job.memory.value_or(Bytes());
-  for (const job::JobPhase& phase : job.phases) {
-    asked = std::max(asked, book_->need(phase.signature));
-  }
-  of.need = std::max(asked, book_->need(job.signature));
-  if (!job.phases.empty()) {
-    // Nor is it in the row of a later signature what this one needs.
-    asked = of.need;
-  }
-  of.level = level_of(job, asked);
-  const SpeedRow& truth = book_->row(job.signature);
-  for (std::size_t i = static_cast<std::size_t>(of.level); i < by_memory_.size(); ++i) {
-    if (truth.on(by_memory_[i]) > 0) {
-      of.smallest = by_memory_[i];
-      break;
-    }
-  }
+  of.fit = fit_.of(job);
   if (options_.knowledge != Knowledge::kPerJob) {
-    of.row = shared_row(job.signature, of.level);
+    of.row = shared_row(job.signature, of.fit.level);
   }
 }
 
@@ -101,11 +61,11 @@ const SpeedRow* TablePredictor::speeds(job::JobId job) const {
 }
 
 std::optional<ProfileIndex> TablePredictor::smallest(job::JobId job) const {
-  return known(job).smallest;
+  return known(job).fit.smallest;
 }
 
 Bytes TablePredictor::need(job::JobId job) const {
-  return known(job).need;
+  return known(job).fit.need;
 }
 
 void TablePredictor::characterised(std::span<const MpsSample> run) {
@@ -120,17 +80,18 @@ void TablePredictor::learn(const MpsSample& sample) {
   of.is_forgotten = false;
   if (options_.knowledge != Knowledge::kPerJob) {
     remembered_[static_cast<std::size_t>(of.signature.value())].is_known = true;
-    of.row = shared_row(of.signature, of.level);
+    of.row = shared_row(of.signature, of.fit.level);
     return;
   }
-  if (is_exact() && !is_cut_by(of.signature, of.level)) {
+  if (is_exact() && !fit_.is_cut_by(of.signature, of.fit.level)) {
     of.row = &book_->row(of.signature);
     return;
   }
   if (of.own_row == nullptr) {
     of.own_row = std::make_unique<SpeedRow>();
   }
-  *of.own_row = make_row(of.signature, of.level, static_cast<std::uint64_t>(sample.job.value()));
+  *of.own_row =
+      make_row(of.signature, of.fit.level, static_cast<std::uint64_t>(sample.job.value()));
   of.row = of.own_row.get();
 }
 
@@ -138,19 +99,9 @@ void TablePredictor::forget(job::JobId job) {
   known(job).is_forgotten = true;
 }
 
-/// Whether the level takes profiles away in which the signature fits.
-bool TablePredictor::is_cut_by(job::SignatureIndex signature, int level) const {
-  for (int i = 0; i < level; ++i) {
-    if (book_->speed(signature, by_memory_[static_cast<std::size_t>(i)]) > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// The row that all jobs of this signature and level share: made once, stays where it is.
 const SpeedRow* TablePredictor::shared_row(job::SignatureIndex signature, int level) {
-  const int cut = is_cut_by(signature, level) ? level : 0;
+  const int cut = fit_.is_cut_by(signature, level) ? level : 0;
   if (is_exact() && cut == 0) {
     return &book_->row(signature);
   }
@@ -201,9 +152,7 @@ SpeedRow TablePredictor::make_row(job::SignatureIndex signature,
           speed > 0 ? whole * whole_time / predicted[static_cast<std::size_t>(index.value())] : 0;
     }
   }
-  for (int i = 0; i < level; ++i) {
-    row.speed[static_cast<std::size_t>(by_memory_[static_cast<std::size_t>(i)].value())] = 0;
-  }
+  fit_.cut(row, level);
   return row;
 }
 

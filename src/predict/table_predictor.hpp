@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "predict/declared_fit.hpp"
 #include "predict/predictor.hpp"
 
 namespace septule::predict {
@@ -24,10 +25,9 @@ struct TableError {
   double sd = 0;
 };
 
-/// Exact lookup of measured speeds, with error on demand. Fits are exact: what a job's signature
-/// needs, what the signatures of its later phases need (a job must not outgrow its place), what the
-/// submitter stated; gangs need the whole GPU. Figures are drawn from a stream named after the job
-/// (kPerJob) or signature, so that one more job changes no other.
+/// Exact lookup of measured speeds, with error on demand. Fits are exact (DeclaredFit). Figures are
+/// drawn from a stream named after the job (kPerJob) or signature, so that one more job changes no
+/// other.
 ///
 /// forget() makes a job unknown, whatever is remembered of signatures, until characterised() says
 /// by which signature it is known now. Every call is O(1) in the number of jobs. One thread.
@@ -63,10 +63,8 @@ class TablePredictor final : public Predictor {
   struct Known {
     bool is_submitted = false;
     bool is_forgotten = false;
-    int level = 0;                         ///< plain profiles that are too small, by memory
-    job::SignatureIndex signature;         ///< by which the job is known (at first: submitted as)
-    std::optional<ProfileIndex> smallest;  ///< stated memory considered
-    Bytes need;
+    DeclaredFit::Job fit;
+    job::SignatureIndex signature;      ///< by which the job is known (at first: submitted as)
     const SpeedRow* row = nullptr;      ///< what is believed, if it is known
     std::unique_ptr<SpeedRow> own_row;  ///< kPerJob, where it differs from the book's
   };
@@ -74,14 +72,12 @@ class TablePredictor final : public Predictor {
   const Known& known(job::JobId job) const { return jobs_[index_of(job)]; }
   Known& known(job::JobId job) { return jobs_[index_of(job)]; }
   bool is_exact() const { return options_.error.mean == 0 && options_.error.sd == 0; }
-  int level_of(const job::JobSpec& job, Bytes need) const;
-  bool is_cut_by(job::SignatureIndex signature, int level) const;
   SpeedRow make_row(job::SignatureIndex signature, int level, std::uint64_t stream) const;
   const SpeedRow* shared_row(job::SignatureIndex signature, int level);
 
   const SpeedBook* book_;
   Options options_;
-  std::vector<ProfileIndex> by_memory_;  ///< plain profiles, least memory first
+  DeclaredFit fit_;
   std::vector<Known> jobs_;
   std::vector<Remembered> remembered_;  ///< by signature; empty for kPerJob
 };

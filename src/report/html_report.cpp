@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/forecasts.hpp"
 #include "report/html_report_plots.hpp"
 #include "report/html_report_tables.hpp"
 #include "report/number_text.hpp"
@@ -272,7 +273,8 @@ std::string html_report(const StudyReport& study, const HtmlOptions& options) {
   if (study.policies.empty()) {
     out += "<p>No policy was run.</p>\n";
   } else {
-    out += figures(study) + distributions(study) + series(study) + timelines(study, options);
+    out += figures(study) + distributions(study) + html_forecasts(study) + series(study) +
+           timelines(study, options);
   }
   out += origin(study);
   out += fmt::format(

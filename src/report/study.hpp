@@ -39,6 +39,8 @@ struct PolicyReport {
   /// Whether all seeds had the same jobs at the same times. Figures that are equal for all seeds
   /// then have no interval: they are one observation, not several that agree.
   bool has_fixed_jobs = false;
+  /// How good a learned predictor's forecasts were, over all runs; empty without one.
+  std::vector<job::ForecastSums> forecasts;
 };
 
 /// A setting of the study as it is to be shown.
@@ -59,6 +61,7 @@ struct StudyReport {
   std::string version;  ///< of Septule
   std::vector<ReportGpu> gpus;
   std::vector<PolicyReport> policies;
+  std::vector<std::string> predictor_notes;  ///< on a learned predictor; a sentence each
   std::vector<std::string> notes;  ///< what has to be known to read the figures; a sentence each
 };
 

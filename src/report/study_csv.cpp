@@ -27,17 +27,6 @@ struct JobColumn {
   std::string (*cell)(const JobRow& row);
 };
 
-std::string cell_text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 std::string time_cell(const std::optional<SimTime>& time) {
   return time.has_value() ? exact_seconds_text(*time - SimTime()) : std::string();
 }
@@ -131,20 +120,31 @@ constexpr std::array kJobColumns = std::to_array<JobColumn>({
      [](const JobRow& row) { return fmt::format("{}", row.outcome.gpu_changes); }},
 });
 
-std::string heading(std::span<const CsvColumn> columns) {
-  std::string line;
-  for (const CsvColumn& column : columns) {
-    line += (line.empty() ? "" : ",") + column.name;
-  }
-  return line + "\n";
-}
-
 bool counts_jobs(const job::FigureColumn& column) {
   return column.member == &job::RunFigures::jobs_done ||
          column.member == &job::RunFigures::jobs_rejected;
 }
 
 }  // namespace
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+std::string csv_heading(std::span<const CsvColumn> columns) {
+  std::string line;
+  for (const CsvColumn& column : columns) {
+    line += (line.empty() ? "" : ",") + column.name;
+  }
+  return line + "\n";
+}
 
 std::vector<CsvColumn> run_columns() {
   std::vector<CsvColumn> columns = {{"policy", "text", "name of the policy"},
@@ -164,12 +164,12 @@ std::vector<CsvColumn> job_columns() {
 }
 
 std::string runs_csv(const StudyReport& study) {
-  std::string out = heading(run_columns());
+  std::string out = csv_heading(run_columns());
   for (const PolicyReport& policy : study.policies) {
     SEPTULE_CHECK(policy.runs.size() == policy.seeds.size(), "a policy has one seed per run");
     for (std::size_t i = 0; i < policy.runs.size(); ++i) {
       const job::RunFigures& run = policy.runs[i];
-      out += fmt::format("{},{}", cell_text(policy.name), policy.seeds[i]);
+      out += fmt::format("{},{}", csv_cell(policy.name), policy.seeds[i]);
       for (const job::FigureColumn& column : job::figure_columns()) {
         const double value = run.*column.member;
         const bool is_known = (run.jobs_done > 0 || counts_jobs(column)) && std::isfinite(value);
@@ -182,11 +182,11 @@ std::string runs_csv(const StudyReport& study) {
 }
 
 std::string jobs_csv(const RepresentativeRun& run) {
-  std::string out = heading(job_columns());
+  std::string out = csv_heading(job_columns());
   for (const job::JobOutcome& outcome : run.run.jobs) {
     const JobRow row{run, outcome};
     for (std::size_t i = 0; i < kJobColumns.size(); ++i) {
-      out += (i > 0 ? "," : "") + cell_text(kJobColumns[i].cell(row));
+      out += (i > 0 ? "," : "") + csv_cell(kJobColumns[i].cell(row));
     }
     out += "\n";
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/study.hpp"
@@ -13,6 +15,11 @@ struct CsvColumn {
   std::string unit;
   std::string formula;
 };
+
+/// A text as a cell: quoted where RFC 4180 asks for it.
+std::string csv_cell(std::string_view text);
+/// The heading of these columns, as a line.
+std::string csv_heading(std::span<const CsvColumn> columns);
 
 /// Columns of runs_csv: policy and seed, then all of job::figure_columns().
 std::vector<CsvColumn> run_columns();

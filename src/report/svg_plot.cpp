@@ -162,15 +162,30 @@ std::string draw_line(const PlotLine& line, LineShape shape, const Axis& x, cons
       path += "H" + at_x + (at_y == last_y ? "" : "V" + at_y);
     }
     last_y = at_y;
-    if (shape == LineShape::kPoints) {
+    if (shape != LineShape::kSteps) {
       marks += draw_mark(line, point, x, y);
     }
+  }
+  if (shape == LineShape::kDots) {
+    return marks;
   }
   return fmt::format("<path class=\"line {}\" d=\"{}\"><title>{}</title></path>\n{}",
                      plot_class(line.index),
                      path,
                      xml_escaped(line.name),
                      marks);
+}
+
+/// Where y = x, as far as both axes go.
+std::string draw_diagonal(const Axis& x, const Axis& y) {
+  const double from = std::max(x.min(), y.min());
+  const double to = std::min(x.max(), y.max());
+  return from < to ? fmt::format("<path class=\"axis\" d=\"M{} {}L{} {}\"/>\n",
+                                 pixels(x.at(from)),
+                                 pixels(y.at(from)),
+                                 pixels(x.at(to)),
+                                 pixels(y.at(to)))
+                   : std::string();
 }
 
 /// All numbers that an axis has to hold.
@@ -209,6 +224,9 @@ std::string svg_line_plot(const LinePlot& plot, Embedding embedding) {
     lines = fmt::format("<text class=\"mid\" x=\"{}\" y=\"{}\">no data</text>\n",
                         pixels((kLeft + kRight) / 2),
                         pixels((top + bottom) / 2));
+  }
+  if (plot.shape == LineShape::kDots) {
+    lines = draw_diagonal(x, y) + lines;
   }
   const DrawingSize size{kWidth, static_cast<int>(bottom + kBelow)};
   return svg_opening(size, plot.title, embedding) + draw_legend(legend) +

@@ -27,6 +27,7 @@ struct PlotLine {
 enum class LineShape {
   kSteps,   ///< a value holds until the next point
   kPoints,  ///< straight lines between points that are marked, with their intervals
+  kDots,    ///< marked points alone, x in any order; the line where y = x is drawn below them
 };
 
 /// Lines over one pair of axes: distributions, series over time, sweeps of a parameter.

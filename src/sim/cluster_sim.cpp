@@ -5,11 +5,18 @@
 
 #include <fmt/format.h>
 
+#include "base/check.hpp"
+#include "predict/table_predictor.hpp"
+#include "sim/forecast_log.hpp"
 #include "sim/sim_env.hpp"
 
 namespace septule::sim {
 
 namespace {
+
+/// A job's step time is looked at so long after its GPU has settled: some hundred steps of most
+/// jobs [D].
+constexpr Duration kObserveAfter = Duration::milliseconds(20000);
 
 /// Everything of one run, wired together. The links have no delay: an order or report is a call.
 class ClusterSim final : public control::AgentLink,
@@ -29,12 +36,7 @@ class ClusterSim final : public control::AgentLink,
                              setup.whole_instance_speed,
                              setup.neighbour_loss},
               setup.gpu_count),
-        view_(*setup.geometry, setup.gpu_count, job_count()),
-        predictor_(*setup.book,
-                   predict::TablePredictor::Options{
-                       setup.policy->knowledge,
-                       setup.policy->has_error ? setup.error : predict::TableError(),
-                       setup.seed}) {
+        view_(*setup.geometry, setup.gpu_count, job_count()) {
     jobs_.set_client(*this);
     jobs_.set_observer(observers.jobs);
   }
@@ -65,6 +67,7 @@ class ClusterSim final : public control::AgentLink,
   control::Agent& agent_of(GpuId gpu) {
     return *agents_[static_cast<std::size_t>(gpu.value() / setup_.gpus_per_node)];
   }
+  Status make_predictor();
   void arm_next_arrival();
   Error stuck() const;
   job::RunRecord record();
@@ -74,7 +77,12 @@ class ClusterSim final : public control::AgentLink,
   SimEnv env_;
   SimJobs jobs_;
   sched::ClusterView view_;
-  predict::TablePredictor predictor_;
+  std::unique_ptr<predict::Predictor> predictor_;
+  std::optional<ForecastLog> forecasts_;  ///< of a learned predictor
+  job::MeasurementCounts measurements_;
+  std::uint64_t measured_count_ = 0;
+  std::uint64_t observed_count_ = 0;
+  control::AgentReport measured_;  ///< a report with what instruments say
   std::unique_ptr<sched::Policy> policy_;
   std::vector<std::unique_ptr<device::EmulatedDevice>> devices_;
   std::vector<std::unique_ptr<control::Agent>> agents_;
@@ -82,7 +90,25 @@ class ClusterSim final : public control::AgentLink,
   std::size_t next_arrival_ = 0;
 };
 
+Status ClusterSim::make_predictor() {
+  if (setup_.predictors == nullptr || !setup_.policy->has_error) {
+    predictor_ = std::make_unique<predict::TablePredictor>(
+        *setup_.book,
+        predict::TablePredictor::Options{
+            setup_.policy->knowledge,
+            setup_.policy->has_error ? setup_.error : predict::TableError(),
+            setup_.seed});
+    return {};
+  }
+  SEPTULE_CHECK(setup_.measurements != nullptr, "a learned predictor needs instruments");
+  SEPTULE_TRY(predictor_, setup_.predictors->make(*setup_.book, *setup_.policy, setup_.seed));
+  forecasts_.emplace(*setup_.geometry, observers_.jobs);
+  jobs_.set_observer(&*forecasts_);
+  return {};
+}
+
 Status ClusterSim::build() {
+  SEPTULE_TRY_STATUS(make_predictor());
   device::EmulatedDeviceOptions options = setup_.device;
   options.initial_mig_mode =
       setup_.policy->begins_whole ? port::MigMode::kDisabled : port::MigMode::kEnabled;
@@ -95,6 +121,8 @@ Status ClusterSim::build() {
   waits.stops = setup_.controller.pace == control::Controller::Options::Pace::kSerialStops
                     ? control::AgentWaits::Stops::kReported
                     : control::AgentWaits::Stops::kSilent;
+  waits.observe_after =
+      predictor_->wants_observations() ? std::optional(kObserveAfter) : std::nullopt;
   for (int first = 0; first < setup_.gpu_count; first += setup_.gpus_per_node) {
     const int count = std::min(setup_.gpus_per_node, setup_.gpu_count - first);
     const std::vector<const gpu::Geometry*> boards(static_cast<std::size_t>(count),
@@ -119,7 +147,7 @@ Status ClusterSim::build() {
   }
   policy_ = setup_.policy->make(policy_setup);
   controller_ = std::make_unique<control::Controller>(
-      control::Controller::Parts{env_, view_, *policy_, predictor_, *this, setup_.costs, this},
+      control::Controller::Parts{env_, view_, *policy_, *predictor_, *this, setup_.costs, this},
       setup_.controller);
   return {};
 }
@@ -133,7 +161,32 @@ void ClusterSim::report(const control::AgentReport& report) {
       observers_.devices->on_device(env_.now(), report.gpu, *state);
     }
   }
-  controller_->report(report);
+  const bool has_times = report.kind == control::AgentReport::Kind::kCharacterised ||
+                         report.kind == control::AgentReport::Kind::kObserved;
+  if (!forecasts_.has_value() || !has_times) {
+    controller_->report(report);
+    return;
+  }
+  measured_ = report;
+  const auto at = [&](std::uint64_t index) {
+    return Measurement{*setup_.book, setup_.seed, index};
+  };
+  if (!measured_.samples.empty()) {
+    const job::MeasurementCounts counts =
+        setup_.measurements->measure(at(measured_count_++), measured_.samples);
+    measurements_.drawn += counts.drawn;
+    measurements_.nearest += counts.nearest;
+    measurements_.modelled += counts.modelled;
+    measurements_.unmeasured +=
+        std::ranges::count_if(measured_.samples, [](const predict::MpsSample& sample) {
+          return std::ranges::none_of(sample.levels,
+                                      [](const auto& level) { return level.step.has_value(); });
+        });
+  }
+  for (predict::SliceObservation& observation : measured_.observations) {
+    setup_.measurements->observe(at(observed_count_++), observation);
+  }
+  controller_->report(measured_);
 }
 
 void ClusterSim::arm_next_arrival() {
@@ -157,7 +210,7 @@ void ClusterSim::on_event(SimTime time, const sched::Event& event) {
   const auto* changed = std::get_if<sched::JobSpeedChanged>(&event);
   if (changed != nullptr && setup_.policy->knowledge == predict::Knowledge::kEverything) {
     // An oracle knows the new behaviour as it knew the old one.
-    predictor_.characterised_alone({changed->job, {}, jobs_.current_signature(changed->job)});
+    predictor_->characterised_alone({changed->job, {}, jobs_.current_signature(changed->job)});
   }
   if (observers_.control != nullptr) {
     observers_.control->on_event(time, event);
@@ -167,6 +220,9 @@ void ClusterSim::on_event(SimTime time, const sched::Event& event) {
 void ClusterSim::on_goal(SimTime time, const sched::SetGoal& decision) {
   for (const sched::Slot& slot : decision.goal.slots) {
     jobs_.placed(slot.job);
+  }
+  if (forecasts_.has_value()) {
+    forecasts_->decided(time, decision, *predictor_);
   }
   if (observers_.control != nullptr) {
     observers_.control->on_goal(time, decision);
@@ -269,6 +325,10 @@ job::RunRecord ClusterSim::record() {
   for (const auto& agent : agents_) {
     run.reconfigurations += agent->recut_count();
     run.characterisations += agent->characterisation_count();
+  }
+  if (forecasts_.has_value()) {
+    run.forecasts = forecasts_->take();
+    run.measurements = measurements_;
   }
   Digest digest;
   digest.add(env_.digest());

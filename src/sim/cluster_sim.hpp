@@ -14,6 +14,8 @@
 #include "predict/mps_model.hpp"
 #include "predict/speed_book.hpp"
 #include "sched/policy_registry.hpp"
+#include "sim/mps_measurement.hpp"
+#include "sim/predictor_factory.hpp"
 #include "sim/sim_jobs.hpp"
 
 namespace septule::sim {
@@ -33,6 +35,11 @@ struct SimSetup {
   job::CostModel costs;
   predict::MpsModel mps;
   predict::TableError error;  ///< of the belief, for policies that have one
+  /// Makes the belief of policies that predict (PolicyVariant::has_error), instead of a table with
+  /// `error`; null = the table. Then `measurements` is not null, and what was believed is recorded.
+  const PredictorFactory* predictors = nullptr;
+  /// What instruments say, where `predictors` are asked; a table looks at no times.
+  const MpsMeasurementSource* measurements = nullptr;
   device::EmulatedDeviceOptions device;
   control::AgentWaits waits;  ///< `stops` is filled in: it goes with the controller's pace
   control::Controller::Options controller;

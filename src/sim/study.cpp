@@ -369,6 +369,8 @@ Result<TrialResult> Study::run_trial(const Trial& trial, RunRecording* recording
   }
   result.digest = run.digest;
   result.events = run.events;
+  result.forecasts = job::forecast_sums(run.forecasts);
+  result.measurements = run.measurements;
   if (recording != nullptr) {
     recording->run = std::move(run);
     for (const job::JobSpec& job : workload.jobs) {

@@ -67,6 +67,8 @@ struct TrialResult {
   std::vector<Duration> jct;  ///< of the finished jobs, by id
   std::uint64_t digest = 0;
   std::int64_t events = 0;
+  std::vector<job::ForecastSums> forecasts;  ///< of a learned predictor
+  job::MeasurementCounts measurements;       ///< the same
 };
 
 /// Runs of one study at most.

@@ -199,12 +199,27 @@ TEST(SvgLinePlot, ManyLongNames_WrapInTheLegend) {
   EXPECT_EQ(test::drawing_faults(svg), "");
 }
 
+TEST(SvgLinePlot, Dots_HaveADiagonalAndNoLine) {
+  // Aim: a circle per point, one straight line from corner to corner of equal axes, no path
+  // between.
+  LinePlot plot;
+  plot.shape = LineShape::kDots;
+  plot.x = {"x", AxisKind::kNumber, 0.0, 1.0};
+  plot.y = {"y", AxisKind::kNumber, 0.0, 1.0};
+  plot.lines = {{"a", 0, {{0.9, 0.8, {}, {}}, {0.1, 0.3, {}, {}}}}};
+  const std::string svg = svg_line_plot(plot, Embedding::kInline);
+  EXPECT_EQ(test::drawing_faults(svg), "");
+  EXPECT_EQ(test::count_class(svg, "dot"), 2);
+  EXPECT_NE(svg.find("<path class=\"axis\" d=\"M100 300L840 30\"/>"), std::string::npos) << svg;
+  EXPECT_EQ(svg.find("<title>a</title></path>"), std::string::npos);
+}
+
 RC_GTEST_PROP(SvgLinePlot, AnyData_StayInTheViewBox, ()) {
   // Well formed whatever the names hold, with coordinates inside, and equal when drawn again.
   LinePlot plot;
   plot.x.kind = *rc::gen::element(AxisKind::kNumber, AxisKind::kTime, AxisKind::kLogTime);
   plot.y.kind = *rc::gen::element(AxisKind::kNumber, AxisKind::kPercent, AxisKind::kLog);
-  plot.shape = *rc::gen::element(LineShape::kSteps, LineShape::kPoints);
+  plot.shape = *rc::gen::element(LineShape::kSteps, LineShape::kPoints, LineShape::kDots);
   const int count = *rc::gen::inRange(0, 5);
   for (int i = 0; i < count; ++i) {
     PlotLine line{*rc::gen::container<std::string>(rc::gen::arbitrary<char>()), i, {}};

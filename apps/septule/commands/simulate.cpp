@@ -144,6 +144,8 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
     SEPTULE_TRY_STATUS(interop::check_no_faults(jobs.source_name, jobs.findings));
   }
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
+  SEPTULE_TRY(const StudyPredictor predictor, load_study_predictor(settings, spec));
+  predictor.apply(spec.common);
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
   SEPTULE_TRY_STATUS(check_layout(study, settings));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));
@@ -151,16 +153,16 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
     say_note(note);
   }
   StudyRun how{.threads = thread_count(invocation)};
-  FinishedStudy finished{&settings, &jobs, &study, {}, {}};
+  FinishedStudy finished{&settings, &jobs, &predictor, &study, {}, {}};
   if (invocation.is_given("explain")) {
     return explain_job(invocation.text("explain"), study, finished, how, context);
   }
   std::unique_ptr<StudyJournal> journal;
   if (!folder.empty()) {
     SEPTULE_TRY_STATUS(prepare_folder(folder, opening));
-    SEPTULE_TRY(
-        journal,
-        StudyJournal::open(journal_path(folder), study_fingerprint(settings, jobs), opening));
+    SEPTULE_TRY(journal,
+                StudyJournal::open(
+                    journal_path(folder), study_fingerprint(settings, jobs, predictor), opening));
     how.journal = journal.get();
     how.pictures = Pictures::kRepresentatives;
   }

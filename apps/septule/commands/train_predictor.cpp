@@ -77,6 +77,9 @@ Result<int> run_train_predictor(const Invocation& invocation, Context&) {
     pointers.push_back(one.data());
   }
   pointers.push_back(nullptr);
+  // Threads that OpenBLAS makes before the program begins would take its signals.
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);  // NOLINT(concurrency-mt-unsafe): one thread runs here
+  setenv("OMP_NUM_THREADS", "1", 1);       // NOLINT(concurrency-mt-unsafe)
   // Takes this program's place: signals, terminal and exit code are the training's own.
   execv(program->c_str(), pointers.data());
   return Error{ErrorCode::kNotFound,

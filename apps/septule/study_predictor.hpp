@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "septule/study_options.hpp"
+#include "sim/cluster_sim.hpp"
+#include "sim/study.hpp"
+
+namespace septule::app {
+
+/// What policies that predict believe in a study, and the instruments that tell them. Both are null
+/// for the table. Outlives the study.
+struct StudyPredictor {
+  std::unique_ptr<sim::PredictorFactory> factory;
+  std::unique_ptr<sim::MpsMeasurementSource> measurements;
+  std::string text;          ///< for reports: "ours (slice-net, seed 1, ...)"; empty for the table
+  std::uint64_t digest = 0;  ///< of the files it was made from
+
+  bool is_learned() const { return factory != nullptr; }
+  /// Enters it into a study's common set-up.
+  void apply(sim::SimSetup& common) const {
+    common.predictors = factory.get();
+    common.measurements = measurements.get();
+  }
+};
+
+/// Reads weights and measured columns as --predictor, --mps-data and --mps-fold say. Fails, naming
+/// the setting, for files that are none, settings that do not go together, and levels of
+/// characterisation runs (of `common`) or GPU models (of `spec`) that the model does not know.
+Result<StudyPredictor> load_study_predictor(const StudySettings& settings,
+                                            const sim::StudySpec& spec);
+
+}  // namespace septule::app
