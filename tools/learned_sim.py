@@ -4,11 +4,13 @@
 What learned predictors cost scheduling, against perfect prediction (docs/benchmarks.md, "Learned
 predictors in the simulator").
 
-DIR of --weights holds files of weights by what they were trained without: a name with fold-K (or
-fold_K, foldK) was trained without fold K of the data, one with family-NAME without all mixes that
-hold a job of that family. Each is simulated with the columns measured in what it has not seen:
-`septule simulate --predictor FILE --mps-data DATA --mps-fold K|NAME`, policies miso and septule, 8
-GPUs with miso-100 and 40 GPUs with miso-1000. Runs are paired by seed with those of an exact table
+DIR of --weights holds files of weights by what they were trained without, named as `septule train
+predictor --runs DIR` names them (with --evaluate, or --folds mix and --folds family):
+MODEL-foldK-seedN was trained without fold K of the data, MODEL-FAMILY-seedN without all mixes that
+hold a job of that family. --match ours- takes those of one network. Each is simulated with the
+columns measured in what it has not seen: `septule simulate --predictor FILE --mps-data DATA
+--mps-fold K|FAMILY`, policies miso and septule, 8 GPUs with miso-100 and 40 GPUs with miso-1000.
+Runs are paired by seed with those of an exact table
 (--error-mean 0 --error-sd 0), and, for families, with optsta.
 
 Prints, for each file and policy, the mean over seeds of JCT(learned) / JCT(exact) - 1, and the mean
@@ -43,8 +45,8 @@ def part_of(name):
     fold = re.search(r"fold[-_]?([0-4])(?![0-9])", name)
     if fold:
         return "fold", fold.group(1)
-    family = re.search(r"family[-_]?([a-z][a-z0-9]*)", name)
-    return ("family", family.group(1)) if family else None
+    family = re.match(r"(?:ours|unet)-(?:family-)?([a-z][a-z0-9]*)(?:-seed\d+)?\.", name)
+    return ("family", family.group(1)) if family and family.group(1) != "all" else None
 
 
 def find_weights(folder):
