@@ -12,5 +12,7 @@ function(septule_embed target)
             ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     DEPENDS ${ARG_FILES} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     VERBATIM)
+  # Trained weights are longer than the 64 KiB that the standard asks compilers to take.
+  set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
   target_sources(${target} PRIVATE ${out})
 endfunction()
