@@ -330,8 +330,8 @@ Result<predict::SlicePredictions> SliceNet::predict_with(const predict::MpsMatri
 }
 
 Result<predict::SlicePredictions> SliceNet::predict(const predict::MpsMatrix& matrix) const {
-  const bool is_full = matrix.present_count() == predict::kCoRunnersMax;
-  return predict_with(matrix, is_full ? Fillers::kPossible : Fillers::kExcluded);
+  const bool is_possible = matrix.fillers == predict::MpsMatrix::Fillers::kPossible;
+  return predict_with(matrix, is_possible ? Fillers::kPossible : Fillers::kExcluded);
 }
 
 }  // namespace septule::learn

@@ -75,12 +75,11 @@ class SliceNet final : public predict::SliceModel {
 
   std::string_view name() const override { return "ours"; }
   /// Besides what check_mps_matrix() refuses: a present column without a time at any of the three
-  /// levels, measured or between two that were measured; weights whose sums overflow. No heap
-  /// unless it fails.
+  /// levels, measured or between two that were measured; weights whose sums overflow. A column is
+  /// a filler only where MpsMatrix::fillers says that one is possible. No heap unless it fails.
   Result<predict::SlicePredictions> predict(const predict::MpsMatrix& matrix) const override;
 
-  /// Whether a column may turn out to be a filler: predict() takes it for possible where all seven
-  /// columns are present, as a run of fewer jobs may have been filled up (miso.md 3.1).
+  /// Whether a column may turn out to be a filler, instead of what the matrix says of it.
   enum class Fillers { kExcluded, kPossible };
   Result<predict::SlicePredictions> predict_with(const predict::MpsMatrix& matrix,
                                                  Fillers fillers) const;

@@ -39,6 +39,10 @@ struct MpsMatrix {
   /// By column: compute slices (1, 2, 3, 4 or 7) of the smallest plain slice in which the job's
   /// memory fits, where that is declared. No measurement; it tells alike jobs apart.
   std::array<std::optional<ComputeSlices>, kCoRunnersMax> smallest{};
+  /// Whether a column may be a filler, an idle program that filled up a run of fewer jobs as in the
+  /// published measurements (miso.md 3.1). No measurement: whoever makes the matrix knows it.
+  enum class Fillers { kNone, kPossible };
+  Fillers fillers = Fillers::kNone;
 
   /// A column is present if any level has a time for it.
   bool is_present(std::size_t column) const;
