@@ -68,19 +68,32 @@ nlohmann::ordered_json plan_document(const plan::Plan& plan,
   return document;
 }
 
-std::string plan_text(const plan::Plan& plan, std::span<const plan::JobSpeeds> jobs) {
+namespace {
+
+std::string_view proof_text(plan::Proof proof, SpeedOrigin origin) {
+  if (proof != plan::Proof::kOptimal) {
+    return "not proven";
+  }
+  return origin == SpeedOrigin::kPredicted ? "optimal for these predicted speeds"
+                                           : "proven optimal";
+}
+
+}  // namespace
+
+std::string plan_text(const plan::Plan& plan,
+                      std::span<const plan::JobSpeeds> jobs,
+                      SpeedOrigin origin) {
   const plan::GpuPlan& gpu = plan.gpus.front();
   const gpu::Geometry& geometry = *gpu.geometry;
   if (!plan.is_feasible) {
     return fmt::format("not feasible on {}: {}\n", geometry.key(), plan.infeasible_reason);
   }
-  std::string text =
-      fmt::format("best layout of {} ({} {:.6f}, {}): {}\n",
-                  geometry.key(),
-                  plan::objective_name(plan.objective),
-                  plan.objective_value.value_or(0),
-                  plan.proof == plan::Proof::kOptimal ? "proven optimal" : "not proven",
-                  gpu::partition_text(geometry, gpu.partition));
+  std::string text = fmt::format("best layout of {} ({} {:.6f}, {}): {}\n",
+                                 geometry.key(),
+                                 plan::objective_name(plan.objective),
+                                 plan.objective_value.value_or(0),
+                                 proof_text(plan.proof, origin),
+                                 gpu::partition_text(geometry, gpu.partition));
   if (plan.change_cost > 0) {
     text += fmt::format("changes were charged {:.6f}\n", plan.change_cost);
   }

@@ -19,6 +19,11 @@ nlohmann::ordered_json plan_document(const plan::Plan& plan,
                                      gpu::ProfileSet set,
                                      const gpu::Inventory& before);
 /// ... and the text for people.
-std::string plan_text(const plan::Plan& plan, std::span<const plan::JobSpeeds> jobs);
+/// Where the speeds of a plan come from: what is optimal for predicted ones need not be for true
+/// ones.
+enum class SpeedOrigin { kGiven, kPredicted };
+std::string plan_text(const plan::Plan& plan,
+                      std::span<const plan::JobSpeeds> jobs,
+                      SpeedOrigin origin = SpeedOrigin::kGiven);
 
 }  // namespace septule::app

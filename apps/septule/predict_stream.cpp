@@ -20,6 +20,23 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 16U;
 
+/// What the first line says of a text that is no stream of lines, as the end of a message; empty
+/// where it may be one.
+std::string_view file_hint(std::string_view line) {
+  const bool is_json = line.starts_with('{') || line.starts_with('[');
+  if (line.find("\"schema\"") != std::string_view::npos) {
+    return ". This looks like MPS measurements in JSON: give them as FILE, without --jsonl";
+  }
+  if (is_json && !line.ends_with('}')) {
+    return ". This looks like JSON over several lines: --jsonl takes a whole object on each line; "
+           "MPS measurements are given as FILE, without --jsonl";
+  }
+  if (!is_json && line.find(',') != std::string_view::npos) {
+    return ". This looks like CSV: give it as FILE, without --jsonl";
+  }
+  return "";
+}
+
 /// Answers lines one after the other and keeps count of the bad ones.
 class Answerer {
  public:
@@ -37,6 +54,9 @@ class Answerer {
     const auto matrix = interop::parse_mps_line(
         {.text = line, .source_name = source_name_, .line = static_cast<int>(lines_)});
     if (!matrix) {
+      if (lines_ == 1) {
+        hint_ = file_hint(trimmed(line));
+      }
       return refused(matrix.error().message);
     }
     const auto predictions = model_.predict(*matrix);
@@ -58,10 +78,12 @@ class Answerer {
     if (bad_ == 0) {
       return {};
     }
-    return Error{
-        ErrorCode::kInvalidInput,
-        fmt::format(
-            "{} of {} lines could not be predicted; the first: {}", bad_, lines_, first_fault_)};
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("{} of {} lines could not be predicted; the first: {}{}",
+                             bad_,
+                             lines_,
+                             first_fault_,
+                             hint_)};
   }
 
  private:
@@ -77,6 +99,7 @@ class Answerer {
   std::int64_t lines_ = 0;
   std::int64_t bad_ = 0;
   std::string first_fault_;
+  std::string hint_;
 };
 
 /// Cuts what is read into lines.

@@ -78,8 +78,22 @@ std::string limit_key(predict::Limit limit) {
   return key;
 }
 
+/// What advice on one slice has to know of the job.
+predict::LimitPlace limit_place(const PredictedRun& run, std::size_t job, std::size_t slice) {
+  predict::LimitPlace place{.size = slice == 0 ? predict::LimitPlace::Size::kWholeGpu
+                                               : predict::LimitPlace::Size::kInstance,
+                            .speed_least = std::nullopt};
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {  // slices come from the largest
+    if (optimize::may_be_used(run.fits[job][i])) {
+      place.speed_least = run.jobs[job].prediction.speed[i];
+    }
+  }
+  return place;
+}
+
 /// Null without --explain.
-Json limits_document(const std::optional<predict::SliceLimits>& limits) {
+Json limits_document(const PredictedRun& run, std::size_t job) {
+  const std::optional<predict::SliceLimits>& limits = run.limits[job];
   if (!limits) {
     return nullptr;
   }
@@ -98,7 +112,7 @@ Json limits_document(const std::optional<predict::SliceLimits>& limits) {
         document[slice]["shares"][limit_key(static_cast<predict::Limit>(k))] = figure(share);
       }
     }
-    document[slice]["text"] = predict::explain_limits(*shares);
+    document[slice]["text"] = predict::explain_limits(*shares, limit_place(run, job, i));
   }
   return document;
 }
@@ -115,7 +129,7 @@ Json job_document(const PredictView& view, const PredictedRun& run, std::size_t 
     document["slices"][std::string(predict::kSliceNames[i])] =
         slice_document(cell_of(run, job, i), view.geometry.profile(view.profiles[i]).name);
   }
-  document["limits"] = limits_document(run.limits[job]);
+  document["limits"] = limits_document(run, job);
   return document;
 }
 
@@ -126,16 +140,26 @@ std::string limits_text(const PredictedRun& run) {
     if (!limits) {
       continue;
     }
-    text += fmt::format("\nwhat limits {} when alone, from {} {}{}\n",
+    const bool has_counters = run.matrix.counters[j] != predict::JobCounters{};
+    text += fmt::format("\nwhat limits {} when alone: an estimate from {} {}{}{}\n",
                         run.jobs[j].name,
                         limits->point_count,
                         limits->is_measured ? "measured step time" : "predicted speed",
-                        limits->point_count == 1 ? "" : "s");
+                        limits->point_count == 1 ? "" : "s",
+                        has_counters ? " and its counters" : "; counters sharpen it");
+    bool has_unusable = false;
     for (std::size_t i = 0; i < predict::kSlices; ++i) {
       if (const std::optional<predict::LimitShares>& shares = limits->shares[i]; shares) {
-        text +=
-            fmt::format("  {}  {}\n", predict::kSliceNames[i], predict::explain_limits(*shares));
+        text += fmt::format("  {}  {}\n",
+                            predict::kSliceNames[i],
+                            predict::explain_limits(*shares, limit_place(run, j, i)));
+        has_unusable |= shares->of(predict::Limit::kUnusableSms) >= 0.01;
       }
+    }
+    if (has_unusable) {
+      text +=
+          "  (unusable SMs: compute time that more SMs would not shorten, as its kernels are too "
+          "small to fill them)\n";
     }
   }
   return text;
@@ -208,7 +232,7 @@ std::string levels_text(const predict::MpsMatrix& matrix) {
 }
 
 std::string confidence_text(const PredictedRun& run) {
-  if (!run.confidence) {
+  if (!run.confidence || run.jobs.size() == 1) {  // one job has the largest slice it fits
     return "";
   }
   const optimize::LayoutConfidence& confidence = *run.confidence;
@@ -223,7 +247,24 @@ std::string confidence_text(const PredictedRun& run) {
       confidence.total_high);
 }
 
-std::string run_text(const PredictedRun& run) {
+/// Of a job that got the largest instance: its speed was asked of the whole GPU.
+std::string whole_gpu_note(const PredictView& view, const PredictedRun& run) {
+  if (!run.plan.is_feasible) {
+    return "";
+  }
+  const plan::GpuPlan& gpu = run.plan.gpus.front();
+  const bool has_whole =
+      std::ranges::any_of(gpu.partition.instances, [&](const gpu::GpuInstance& instance) {
+        return instance.placed.profile == view.profiles.front();
+      });
+  return has_whole ? fmt::format(
+                         "note: 1.00 is the whole GPU with MIG off; in an instance {} the "
+                         "job is somewhat slower\n",
+                         view.geometry.profile(view.profiles.front()).name)
+                   : "";
+}
+
+std::string run_text(const PredictView& view, const PredictedRun& run) {
   std::string text;
   if (!run.name.empty()) {
     text += fmt::format("run {}: ", run.name);
@@ -244,8 +285,8 @@ std::string run_text(const PredictedRun& run) {
     }
     table.add_row(std::move(cells));
   }
-  return text + table.text() + "\n" + plan_text(run.plan, run.speeds) + confidence_text(run) +
-         limits_text(run);
+  return text + table.text() + "\n" + plan_text(run.plan, run.speeds, SpeedOrigin::kPredicted) +
+         whole_gpu_note(view, run) + confidence_text(run) + limits_text(run);
 }
 
 /// A cell of a CSV row: quoted where it has to be.
@@ -320,7 +361,7 @@ std::string predict_text(const PredictView& view) {
       view.model.is_regressed ? ", 2g and 1g by regression" : "",
       100 * kIntervalCoverage);
   for (const PredictedRun& run : view.runs) {
-    text += "\n" + run_text(run);
+    text += "\n" + run_text(view, run);
   }
   return text;
 }

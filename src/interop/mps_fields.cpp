@@ -29,7 +29,7 @@ constexpr std::array<Rule, 7> kRules = {{
      1.0 / 1048576.0,
      kMemoryGibibytesMax,
      false,
-     "GiB above 0, at most 4096"},
+     "GiB above 0, at most 4096 (MiB go into memory_mib)"},
     {MpsField::kMemoryMib,
      "memory_mib",
      1.0 / 1024.0,
@@ -129,6 +129,47 @@ std::optional<predict::Slice> parse_slice(std::string_view name) {
 
 std::string_view slice_names_text() {
   return "1g, 2g, 3g, 4g or 7g";
+}
+
+std::string slice_name_hint(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos || !parse_slice(text.substr(0, dot))) {
+    return {};
+  }
+  return fmt::format(
+      " (write {} without the memory of the profile; what the job needs goes into memory_gib)",
+      lower_case(text.substr(0, dot)));
+}
+
+std::string percentage_hint(std::string_view text) {
+  std::string_view number = trimmed(text);
+  if (number.ends_with('%')) {
+    number = trimmed(number.substr(0, number.size() - 1));
+  }
+  const std::optional<std::int64_t> level = parse_integer(number);
+  const bool is_level = level && *level >= 1 && *level <= 100;
+  return is_level ? fmt::format("; write {}", *level) : "";
+}
+
+std::string step_name_fault(std::string_view kind, std::string_view name) {
+  constexpr std::array<std::string_view, 11> kOthers = {"step",
+                                                        "steps",
+                                                        "step_ms",
+                                                        "step_us",
+                                                        "step_ns",
+                                                        "step_sec",
+                                                        "step_seconds",
+                                                        "step_time",
+                                                        "step_time_s",
+                                                        "step_time_ms",
+                                                        "time_ms"};
+  if (std::ranges::find(kOthers, name) == kOthers.end()) {
+    return {};
+  }
+  return fmt::format(
+      "unknown {} \"{}\"; did you mean step_s? Any unit does: only ratios within a job count",
+      kind,
+      name);
 }
 
 bool is_valid_mps_time(double value) {

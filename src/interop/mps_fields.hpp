@@ -41,6 +41,15 @@ std::optional<predict::Slice> parse_slice(std::string_view name);
 /// "1g, 2g, 3g, 4g or 7g".
 std::string_view slice_names_text();
 
+/// What to write instead, as the end of a message; empty where nothing is known. Of a smallest
+/// slice that is a profile ("3g.20gb"): its slice; of a percentage with its sign ("50 %") or in
+/// quotation marks: the number.
+std::string slice_name_hint(std::string_view text);
+std::string percentage_hint(std::string_view text);
+/// Of a step time under another name ("step_ms"): that step_s takes any unit; empty for step_s and
+/// all other names. `kind`: "column" or "field".
+std::string step_name_fault(std::string_view kind, std::string_view name);
+
 /// Whether a step time is one: a finite number within kMpsTimeMin..kMpsTimeMax.
 bool is_valid_mps_time(double value);
 /// What a step time must be, for messages.

@@ -46,9 +46,22 @@ class MpsReader {
       SEPTULE_TRY(const predict::MpsMatrix matrix, read_line(root));
       return std::vector<MpsRun>{without_gaps(matrix)};
     }
+    if (root.kind == Kind::kList) {
+      return reader_.error(root,
+                           "",
+                           fmt::format("is a list; expected a map of fields: several co-runs are "
+                                       "{{\"schema\": \"{}\", \"runs\": [...]}}",
+                                       kMpsSchema));
+    }
     SEPTULE_TRY_STATUS(
         reader_.expect_map(root, "", {"schema", "runs", "name", "mps_levels", "jobs"}));
-    SEPTULE_TRY(const DataNode* schema, reader_.required(root, "", "schema"));
+    const DataNode* schema = root.find("schema");
+    if (schema == nullptr) {
+      return reader_.error(
+          root,
+          "",
+          fmt::format("the field \"schema\" is missing; expected \"schema\": \"{}\"", kMpsSchema));
+    }
     if (schema->kind != Kind::kString || schema->text != kMpsSchema) {
       return reader_.error(*schema,
                            "/schema",
@@ -152,6 +165,11 @@ class MpsReader {
                   const std::string& path,
                   std::size_t column,
                   MpsRun& run) const {
+    for (const DataMember& member : node.members) {
+      if (const std::string fault = step_name_fault("field", member.name); !fault.empty()) {
+        return reader_.error(member.value, path, fault);
+      }
+    }
     SEPTULE_TRY_STATUS(reader_.expect_map(node,
                                           path,
                                           {"name",
@@ -196,8 +214,12 @@ class MpsReader {
     if (field == MpsField::kSmallest) {
       draft.job.smallest = parse_slice(node.text);
       if (node.kind != Kind::kString || !draft.job.smallest) {
-        return reader_.error(
-            node, path, fmt::format("is {}; expected {}", described(node), slice_names_text()));
+        return reader_.error(node,
+                             path,
+                             fmt::format("is {}; expected {}{}",
+                                         described(node),
+                                         slice_names_text(),
+                                         slice_name_hint(node.text)));
       }
       return {};
     }
@@ -228,8 +250,9 @@ class MpsReader {
         return reader_.error(item,
                              item_path,
                              fmt::format("is {}; expected a whole percentage from 1 to 100 (the "
-                                         "active thread percentage)",
-                                         described(item)));
+                                         "active thread percentage){}",
+                                         described(item),
+                                         percentage_hint(item.text)));
       }
       const int level = static_cast<int>(item.number);
       if (!seen.insert(level).second) {
@@ -374,7 +397,11 @@ Result<std::vector<MpsRun>> parse_mps_measurements(const InputText& input) {
 
 Result<predict::MpsMatrix> parse_mps_line(const InputText& input) {
   SEPTULE_TRY(const DataNode root, read_json(input));
-  return MpsReader(input.source_name).read_line(root);
+  SEPTULE_TRY(predict::MpsMatrix matrix, MpsReader(input.source_name).read_line(root));
+  if (matrix.present_count() == predict::kCoRunnersMax) {
+    matrix.fillers = predict::MpsMatrix::Fillers::kPossible;
+  }
+  return matrix;
 }
 
 }  // namespace septule::interop

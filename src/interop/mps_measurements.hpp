@@ -42,7 +42,9 @@ Result<std::vector<MpsRun>> parse_mps_measurements(const InputText& input);
 /// Parses one line of `septule predict --jsonl`: {"mps_levels":[100,50,14],"step_time":[[7 times or
 /// null],...]}, a row of step_time for each level, null in all rows for an absent job. Optional:
 /// sm_percent, memory_percent, power_w, footprint_mib and smallest, lists of seven; the last goes
-/// into MpsMatrix::smallest. Fails as above; also if every job is absent.
+/// into MpsMatrix::smallest. Where all seven columns are present, fillers are possible: the
+/// published measurements are in this form, and idle programs filled them up (read as a
+/// measurement, a line holds jobs only). Fails as above; also if every job is absent.
 Result<predict::MpsMatrix> parse_mps_line(const InputText& input);
 
 }  // namespace septule::interop

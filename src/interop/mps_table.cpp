@@ -137,6 +137,9 @@ class TableReader {
     if (heading.empty()) {
       return error(line, "", "a column without a heading; expected a name for each column");
     }
+    if (const std::string fault = step_name_fault("column", heading); !fault.empty()) {
+      return error(line, "", fault);
+    }
     std::vector<std::string> known = {"run", "job", "atp", "step_s"};
     for (const MpsField field : {MpsField::kMemoryGib,
                                  MpsField::kMemoryMib,
@@ -211,8 +214,9 @@ class TableReader {
           return cell_error(line,
                             column,
                             fmt::format("{} is not valid; expected a whole percentage from 1 to "
-                                        "100 (the active thread percentage)",
-                                        quoted_for_message(cell)));
+                                        "100 (the active thread percentage){}",
+                                        quoted_for_message(cell),
+                                        percentage_hint(cell)));
         }
         key.level = static_cast<int>(*level);
         return {};
@@ -247,9 +251,10 @@ class TableReader {
       if (!slice) {
         return cell_error(line,
                           column,
-                          fmt::format("{} is not a slice; expected {}, or nothing",
+                          fmt::format("{} is not a slice; expected {}, or nothing{}",
                                       quoted_for_message(cell),
-                                      slice_names_text()));
+                                      slice_names_text(),
+                                      slice_name_hint(cell)));
       }
       is_same = draft.job.smallest.value_or(*slice) == *slice;
       draft.job.smallest = slice;

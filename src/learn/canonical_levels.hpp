@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "predict/mps_matrix.hpp"
 
@@ -26,5 +27,15 @@ inline constexpr int kInterpolationReach = 2;
 /// without a level, so 100 and 14 alone say nothing of 50. `matrix` has passed check_mps_matrix().
 /// No heap.
 CanonicalTimes canonical_times(const predict::MpsMatrix& matrix, std::size_t column);
+
+/// What becomes of the percentages that were measured of one column. A plain value.
+struct LevelUse {
+  std::vector<int> made;    ///< canonical percentages with a time, from the largest
+  std::vector<int> unused;  ///< measured percentages that no such time is made of, from the largest
+};
+/// Whether times between measured percentages are made, as canonical_times() does ("unet" does
+/// not).
+enum class Between { kInterpolated, kLeftOut };
+LevelUse level_use(const predict::MpsMatrix& matrix, std::size_t column, Between between);
 
 }  // namespace septule::learn

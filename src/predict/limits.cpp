@@ -8,16 +8,35 @@
 namespace septule::predict {
 namespace {
 
-std::string_view advice(Limit limit) {
+/// A job that keeps so much of its speed on the smallest slice loses little there.
+constexpr double kLittleLost = 0.9;
+
+/// A serial part that is the largest on one slice need not be so on a smaller one: the speed there
+/// tells.
+std::string serial_advice(const std::optional<double>& speed_least) {
+  std::string text = "no instance makes that shorter";
+  if (speed_least.has_value()) {
+    text += *speed_least >= kLittleLost
+                ? ", so a small one loses little"
+                : fmt::format(", but on its smallest slice other parts grow: speed {:.2f}",
+                              *speed_least);
+  }
+  return text;
+}
+
+std::string advice(Limit limit, const LimitPlace& place) {
+  const bool is_whole = place.size == LimitPlace::Size::kWholeGpu;
   switch (limit) {
     case Limit::kSerial:
-      return "no instance makes that shorter, so a small one loses least";
+      return serial_advice(place.speed_least);
     case Limit::kCompute:
-      return "more compute slices help most";
+      return is_whole ? "fewer compute slices cost most" : "more compute slices help most";
     case Limit::kUnusableSms:
-      return "more compute slices do not help, its kernels cannot fill those it has";
+      return is_whole ? "its kernels cannot fill the whole GPU, so the first SMs less cost little"
+                      : "more compute slices do not help, its kernels cannot fill those it has";
     case Limit::kMemory:
-      return "an instance with more memory slices helps most";
+      return is_whole ? "fewer memory slices cost most"
+                      : "an instance with more memory slices helps most";
     case Limit::kPercentage:
       return "a higher active thread percentage helps most";
     case Limit::kCoRunners:
@@ -46,7 +65,7 @@ Limit LimitShares::main() const {
   return static_cast<Limit>(std::ranges::max_element(share) - share.begin());
 }
 
-std::string explain_limits(const LimitShares& shares) {
+std::string explain_limits(const LimitShares& shares, const LimitPlace& place) {
   const Limit main = shares.main();
   std::vector<Limit> others;
   for (std::size_t i = 0; i < kLimits; ++i) {
@@ -67,7 +86,7 @@ std::string explain_limits(const LimitShares& shares) {
                      100 * shares.of(main),
                      rest,
                      rest.empty() ? "" : ")",
-                     advice(main));
+                     advice(main, place));
 }
 
 }  // namespace septule::predict

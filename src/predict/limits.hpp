@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,9 +33,19 @@ struct LimitShares {
   Limit main() const;
 };
 
+/// Where the job runs of which the parts are, as far as advice depends on it. A plain value.
+struct LimitPlace {
+  /// On the whole GPU nothing larger can be advised.
+  enum class Size { kInstance, kWholeGpu };
+  Size size = Size::kInstance;
+  /// Speed on the smallest slice that the job may have, relative to the whole GPU; nothing = not
+  /// known.
+  std::optional<double> speed_least;
+};
+
 /// One sentence on what limits the job and what would help: "memory bandwidth takes 45 % of its
 /// step (compute 40 %, serial part 15 %): an instance with more memory slices helps most". Parts
 /// below 1 % are not named.
-std::string explain_limits(const LimitShares& shares);
+std::string explain_limits(const LimitShares& shares, const LimitPlace& place);
 
 }  // namespace septule::predict

@@ -121,7 +121,7 @@ TEST(MpsMeasurements, FaultsOfWhatIsDeclared_NameTheValue) {
   };
   EXPECT_EQ(with("memory_gib", "0"),
             "run.csv:2: column memory_gib: \"0\" is out of range; expected GiB above 0, at most "
-            "4096, or nothing");
+            "4096 (MiB go into memory_mib), or nothing");
   EXPECT_EQ(with("memory_mib", "much"),
             "run.csv:2: column memory_mib: \"much\" is not a number; expected MiB above 0, at most "
             "4194304, or nothing");
@@ -137,6 +137,40 @@ TEST(MpsMeasurements, FaultsOfWhatIsDeclared_NameTheValue) {
             "expected the same, or nothing");
   EXPECT_THAT(refusal(read("job,atp,step_s,power_w\na,100,1,150\na,50,1,151\n")),
               HasSubstr("is not what an earlier row of job \"a\" says"));
+}
+
+TEST(MpsMeasurements, LikelySlips_SayWhatToWrite) {
+  // What people write in the table and in JSON, and the hint that each gets.
+  const auto json = [](const std::string& levels, const std::string& job) {
+    return refusal(read(R"({"schema":"septule-mps/1","mps_levels":)" + levels +
+                        R"(,"jobs":[{"name":"a",)" + job + "}]}"));
+  };
+  for (const char* level : {"50%", "50 %"}) {
+    EXPECT_THAT(refusal(read(fmt::format("job,atp,step_s\na,{},1\n", level))),
+                HasSubstr("(the active thread percentage); write 50"));
+    EXPECT_THAT(json(fmt::format("[\"{}\"]", level), R"("step_s":[1])"), HasSubstr("; write 50"));
+  }
+  for (const char* level : {"500%", "%", "0.5"}) {
+    EXPECT_THAT(refusal(read(fmt::format("job,atp,step_s\na,{},1\n", level))),
+                ::testing::Not(HasSubstr("write")));
+  }
+  EXPECT_THAT(refusal(read("job,atp,step_s,smallest\na,100,1,3g.20gb\n")),
+              HasSubstr("or nothing (write 3g without the memory of the profile"));
+  EXPECT_THAT(json("[100]", R"("step_s":[1],"smallest":"3G.20gb")"), HasSubstr("(write 3g"));
+  EXPECT_THAT(json("[100]", R"("step_s":[1],"smallest":"5g.20gb")"),
+              ::testing::Not(HasSubstr("write")));
+  EXPECT_EQ(
+      refusal(read("job,atp,step_ms\na,100,1\n")),
+      "run.csv:1: unknown column \"step_ms\"; did you mean step_s? Any unit does: only ratios "
+      "within a job count");
+  EXPECT_THAT(json("[100]", R"("step_ms":[1])"),
+              HasSubstr("unknown field \"step_ms\"; did you mean step_s? Any unit does"));
+  EXPECT_THAT(refusal(read("job,atp,step_s,memory_gib\na,100,1,9728\n")),
+              HasSubstr("(MiB go into memory_mib)"));
+  EXPECT_THAT(refusal(read(R"({"jobs":[]})")),
+              HasSubstr("\"schema\" is missing; expected \"schema\": \"septule-mps/1\""));
+  EXPECT_THAT(refusal(read(R"([{"name":"x"}])")),
+              HasSubstr(R"({"schema": "septule-mps/1", "runs": [...]})"));
 }
 
 TEST(MpsMeasurements, RunsAboveTheLimit_AreRefused) {
@@ -243,6 +277,25 @@ TEST(MpsLine, AsAMeasurement_LeavesAbsentColumnsOut) {
   EXPECT_EQ(run.jobs[2].name, "job-7");
   EXPECT_EQ(run.matrix.levels[0].step[2], 7);
   EXPECT_EQ(run.matrix.levels[0].step[3], std::nullopt);
+}
+
+TEST(MpsLine, Fillers_ArePossibleInFullLinesOnly) {
+  // The published arrays have seven columns and hold fillers; what is measured as a FILE does not.
+  using Fillers = predict::MpsMatrix::Fillers;
+  const std::string full = line("[100]", "[[1,2,3,4,5,6,7]]");
+  const auto matrix = read_line(full);
+  ASSERT_TRUE(matrix) << matrix.error().message;
+  EXPECT_EQ(matrix->fillers, Fillers::kPossible);
+  const auto runs = read(full);
+  ASSERT_TRUE(runs) << runs.error().message;
+  EXPECT_EQ(runs->front().matrix.fillers, Fillers::kNone);
+  const auto six = read_line(line("[100]", "[[1,2,3,4,5,6,null]]"));
+  ASSERT_TRUE(six) << six.error().message;
+  EXPECT_EQ(six->fillers, Fillers::kNone);
+  const auto table =
+      read("job,atp,step_s\na,100,1\nb,100,1\nc,100,1\nd,100,1\ne,100,1\nf,100,1\ng,100,1\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->front().matrix.fillers, Fillers::kNone);
 }
 
 TEST(MpsLine, Counters_BelongToTheirColumns) {

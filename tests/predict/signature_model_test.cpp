@@ -281,20 +281,37 @@ TEST(ExplainLimits, Sentence_NamesPartsAndAdvice) {
   shares.of(Limit::kSerial) = 0.1;
   shares.of(Limit::kCompute) = 0.295;
   shares.of(Limit::kCoRunners) = 0.005;
-  EXPECT_EQ(explain_limits(shares),
+  EXPECT_EQ(explain_limits(shares, {}),
             "memory bandwidth takes 60 % of its step (compute 30 %, serial part 10 %): an instance "
             "with more memory slices helps most");
   LimitShares only;
   only.of(Limit::kSerial) = 1;
-  EXPECT_EQ(explain_limits(only),
+  EXPECT_EQ(explain_limits(only, {.speed_least = 0.95}),
             "serial part takes 100 % of its step: no instance makes that shorter, so a small one "
-            "loses least");
+            "loses little");
   for (std::size_t i = 0; i < kLimits; ++i) {
     LimitShares one;
     one.share[i] = 1;
     EXPECT_EQ(one.main(), static_cast<Limit>(i));
-    EXPECT_THAT(explain_limits(one), HasSubstr(std::string(limit_name(static_cast<Limit>(i)))));
+    EXPECT_THAT(explain_limits(one, {}), HasSubstr(std::string(limit_name(static_cast<Limit>(i)))));
   }
+}
+
+TEST(ExplainLimits, Advice_IsPossibleWhereTheJobIs) {
+  // Aim: nothing larger than the whole GPU is advised, and a small slice only where the speed on it
+  // allows that.
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    LimitShares one;
+    one.share[i] = 1;
+    const std::string text = explain_limits(one, {.size = LimitPlace::Size::kWholeGpu});
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("more compute slices")));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("more memory slices")));
+  }
+  LimitShares serial;
+  serial.of(Limit::kSerial) = 1;
+  EXPECT_THAT(explain_limits(serial, {.speed_least = 0.39}),
+              HasSubstr("but on its smallest slice other parts grow: speed 0.39"));
+  EXPECT_THAT(explain_limits(serial, {}), ::testing::EndsWith("no instance makes that shorter"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "learn/canonical_levels.hpp"
 #include "septule/app.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -30,6 +31,89 @@ Result<int> run_predict_stream(const Invocation& invocation, Context& context) {
   return 0;
 }
 
+std::string prefix_of(const PredictedRun& run) {
+  return run.name.empty() ? "" : fmt::format("run {}: ", quoted_for_message(run.name));
+}
+
+/// "90, 70 and 30 %".
+std::string percentages_text(const std::vector<int>& levels) {
+  std::vector<std::string> texts;
+  for (const int level : levels) {
+    texts.push_back(fmt::format("{}", level));
+  }
+  return joined_with_and(texts) + " %";
+}
+
+/// Percentages that were measured in vain.
+void say_unused_levels(const PredictView& view, const PredictedRun& run) {
+  std::vector<int> measured;
+  for (const predict::MpsMatrix::Level& level : run.matrix.levels) {
+    measured.push_back(level.atp.value());
+  }
+  const auto between =
+      view.model.model->name() == "unet" ? learn::Between::kLeftOut : learn::Between::kInterpolated;
+  // Every job of a run has a time at the same percentages.
+  const learn::LevelUse use = learn::level_use(run.matrix, 0, between);
+  if (use.made.size() == learn::kCanonicalLevels) {
+    if (!use.unused.empty()) {
+      say_warning(fmt::format("{}of {} the network uses {}; the time at {} is not used",
+                              prefix_of(run),
+                              percentages_text(measured),
+                              percentages_text(use.made),
+                              percentages_text(use.unused)));
+    }
+    return;
+  }
+  const bool is_as_trained = std::ranges::all_of(
+      measured, [&use](int level) { return std::ranges::find(use.made, level) != use.made.end(); });
+  if (!is_as_trained) {
+    say_warning(fmt::format("{}of {} only {} for {} can be made{}; measure {}",
+                            prefix_of(run),
+                            percentages_text(measured),
+                            use.made.size() == 1 ? "a value" : "values",
+                            percentages_text(use.made),
+                            use.unused.empty()
+                                ? std::string()
+                                : fmt::format(", without {}", percentages_text(use.unused)),
+                            percentages_text({learn::kCanonicalPercentages.begin(),
+                                              learn::kCanonicalPercentages.end()})));
+  }
+}
+
+/// Declared memory that is likely meant otherwise.
+void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
+  constexpr Bytes kLittle = Bytes::mebibytes(100);
+  for (const optimize::PredictedJob& job : run.jobs) {
+    if (!job.memory) {
+      continue;
+    }
+    if (*job.memory < kLittle) {
+      say_warning(fmt::format(
+          "{}the memory of job {} is declared as {:.4g} MiB, less than a CUDA context takes; "
+          "expected what the job needs on a GPU, in GiB (memory_gib) or MiB (memory_mib)",
+          prefix_of(run),
+          quoted_for_message(job.name),
+          job.memory->to_gibibytes() * 1024));
+    }
+    if (!job.smallest) {
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(*job.smallest);
+    const gpu::GpuInstanceProfile& profile = view.geometry.profile(view.profiles[index]);
+    if (profile.memory && *job.memory > *profile.memory) {
+      say_warning(
+          fmt::format("{}job {} is declared to run on {}, but its {:.2f} GiB do not fit "
+                      "{} ({:.2f} GiB): both are kept to",
+                      prefix_of(run),
+                      quoted_for_message(job.name),
+                      predict::kSliceNames[index],
+                      job.memory->to_gibibytes(),
+                      profile.name,
+                      profile.memory->to_gibibytes()));
+    }
+  }
+}
+
 /// What a reader of the speeds must know and the input did not say.
 void say_doubts(const PredictView& view) {
   if (!view.model.trained_on) {
@@ -42,6 +126,8 @@ void say_doubts(const PredictView& view) {
                     view.geometry.key()));
   }
   for (const PredictedRun& run : view.runs) {
+    say_unused_levels(view, run);
+    say_memory_doubts(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       if (run.fits[j].back() == optimize::MemoryFit::kNotDeclared) {
@@ -59,8 +145,7 @@ void say_doubts(const PredictView& view) {
 
 /// "job big fits no slice of A100-40GB: it needs 50.0 GiB, and 7g.40gb has 39.5 GiB".
 std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
-  const std::string prefix =
-      run.name.empty() ? "" : fmt::format("run {}: ", quoted_for_message(run.name));
+  const std::string prefix = prefix_of(run);
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
     const bool fits_somewhere = std::ranges::any_of(run.fits[j], optimize::may_be_used);
     if (fits_somewhere) {
