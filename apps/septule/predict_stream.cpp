@@ -25,14 +25,14 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 16U;
 std::string_view file_hint(std::string_view line) {
   const bool is_json = line.starts_with('{') || line.starts_with('[');
   if (line.find("\"schema\"") != std::string_view::npos) {
-    return ". This looks like MPS measurements in JSON: give them as FILE, without --jsonl";
+    return " (this looks like MPS measurements in JSON: give them as FILE, without --jsonl)";
   }
   if (is_json && !line.ends_with('}')) {
-    return ". This looks like JSON over several lines: --jsonl takes a whole object on each line; "
-           "MPS measurements are given as FILE, without --jsonl";
+    return " (this looks like JSON over several lines: --jsonl takes a whole object on each line; "
+           "MPS measurements are given as FILE, without --jsonl)";
   }
   if (!is_json && line.find(',') != std::string_view::npos) {
-    return ". This looks like CSV: give it as FILE, without --jsonl";
+    return " (this looks like CSV: give it as FILE, without --jsonl)";
   }
   return "";
 }

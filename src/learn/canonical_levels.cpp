@@ -87,13 +87,12 @@ CanonicalTimes canonical_times(const predict::MpsMatrix& matrix, std::size_t col
   return times;
 }
 
-LevelUse level_use(const predict::MpsMatrix& matrix, std::size_t column, Between between) {
+LevelUse level_use(const predict::MpsMatrix& matrix, std::size_t column) {
   LevelUse use;
   std::vector<int> used;
   for (const int percentage : kCanonicalPercentages) {
     const Neighbours near = neighbours_of(matrix, column, percentage);
-    const bool is_made = between == Between::kInterpolated && near.is_between(percentage);
-    if (near.is_measured() || is_made) {
+    if (near.is_measured() || near.is_between(percentage)) {
       use.made.push_back(percentage);
       used.insert(used.end(),
                   {checked_value(near.below, "a made level has one below").percentage,

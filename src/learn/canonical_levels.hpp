@@ -33,9 +33,6 @@ struct LevelUse {
   std::vector<int> made;    ///< canonical percentages with a time, from the largest
   std::vector<int> unused;  ///< measured percentages that no such time is made of, from the largest
 };
-/// Whether times between measured percentages are made, as canonical_times() does ("unet" does
-/// not).
-enum class Between { kInterpolated, kLeftOut };
-LevelUse level_use(const predict::MpsMatrix& matrix, std::size_t column, Between between);
+LevelUse level_use(const predict::MpsMatrix& matrix, std::size_t column);
 
 }  // namespace septule::learn

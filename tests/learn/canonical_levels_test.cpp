@@ -49,17 +49,14 @@ TEST(CanonicalLevels_BeyondTheRange, AreNotKnown) {
 TEST(CanonicalLevels_Use, TellsWhatIsMadeAndWhatIsLeftOver) {
   // Whatever was measured is used for one of the three levels or named as unused.
   using Levels = std::vector<int>;
-  const auto use_of = [](const Levels& measured, Between between) {
+  const auto ours = [](const Levels& measured) {
     predict::MpsMatrix matrix;
     for (const int percentage : measured) {
       matrix.levels.push_back({.atp = ActiveThreadPercentage(percentage), .step = {}});
       matrix.levels.back().step[4] = 1;
     }
-    const LevelUse use = level_use(matrix, 4, between);
+    const LevelUse use = level_use(matrix, 4);
     return std::array{use.made, use.unused};
-  };
-  const auto ours = [&](const Levels& measured) {
-    return use_of(measured, Between::kInterpolated);
   };
   EXPECT_EQ(ours({100, 50, 14}), (std::array{Levels{100, 50, 14}, Levels{}}));
   EXPECT_EQ(ours({90, 70, 30}), (std::array{Levels{50}, Levels{90}}));
@@ -67,8 +64,6 @@ TEST(CanonicalLevels_Use, TellsWhatIsMadeAndWhatIsLeftOver) {
   EXPECT_EQ(ours({80, 14, 50, 100}), (std::array{Levels{100, 50, 14}, Levels{80}}));
   EXPECT_EQ(ours({90, 60}), (std::array{Levels{}, Levels{90, 60}}));
   EXPECT_EQ(ours({100, 20}), (std::array{Levels{100}, Levels{20}}));
-  EXPECT_EQ(use_of({100, 60, 40, 14}, Between::kLeftOut),
-            (std::array{Levels{100, 14}, Levels{60, 40}}));
 }
 
 TEST(CanonicalLevels_Between, LieOnAStraightLineOfLogarithms) {

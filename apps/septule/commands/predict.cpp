@@ -45,15 +45,13 @@ std::string percentages_text(const std::vector<int>& levels) {
 }
 
 /// Percentages that were measured in vain.
-void say_unused_levels(const PredictView& view, const PredictedRun& run) {
+void say_unused_levels(const PredictedRun& run) {
   std::vector<int> measured;
   for (const predict::MpsMatrix::Level& level : run.matrix.levels) {
     measured.push_back(level.atp.value());
   }
-  const auto between =
-      view.model.model->name() == "unet" ? learn::Between::kLeftOut : learn::Between::kInterpolated;
   // Every job of a run has a time at the same percentages.
-  const learn::LevelUse use = learn::level_use(run.matrix, 0, between);
+  const learn::LevelUse use = learn::level_use(run.matrix, 0);
   if (use.made.size() == learn::kCanonicalLevels) {
     if (!use.unused.empty()) {
       say_warning(fmt::format("{}of {} the network uses {}; the time at {} is not used",
@@ -126,7 +124,7 @@ void say_doubts(const PredictView& view) {
                     view.geometry.key()));
   }
   for (const PredictedRun& run : view.runs) {
-    say_unused_levels(view, run);
+    say_unused_levels(run);
     say_memory_doubts(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
