@@ -140,13 +140,14 @@ std::string limits_text(const PredictedRun& run) {
     if (!limits) {
       continue;
     }
-    const bool has_counters = run.matrix.counters[j] != predict::JobCounters{};
-    text += fmt::format("\nwhat limits {} when alone: an estimate from {} {}{}{}\n",
-                        run.jobs[j].name,
-                        limits->point_count,
-                        limits->is_measured ? "measured step time" : "predicted speed",
-                        limits->point_count == 1 ? "" : "s",
-                        has_counters ? " and its counters" : "; counters sharpen it");
+    const bool has_counters = run.matrix.counters[j].sm_percent.has_value();
+    text += fmt::format(
+        "\nwhat limits {} when alone: an estimate from {} {}{}{}\n",
+        run.jobs[j].name,
+        limits->point_count,
+        limits->is_measured ? "measured step time" : "predicted speed",
+        limits->point_count == 1 ? "" : "s",
+        has_counters ? " and its counters" : "; sm_percent and memory_percent sharpen it");
     bool has_unusable = false;
     for (std::size_t i = 0; i < predict::kSlices; ++i) {
       if (const std::optional<predict::LimitShares>& shares = limits->shares[i]; shares) {
