@@ -348,6 +348,10 @@ std::string evaluation_text(const Evaluation& evaluation) {
     text += family_text(evaluation, &Judgement::errors);
     text += "\nThe same without the fillers' columns\n";
     text += family_text(evaluation, &Judgement::without_fillers);
+    text += "\nWith the fillers' columns, told in which slices each job fits\n";
+    text += family_text(evaluation, &Judgement::informed);
+    text += "\nWithout the fillers' columns, told in which slices each job fits\n";
+    text += family_text(evaluation, &Judgement::informed_without_fillers);
     text += "\nHow often the error of a speed is within one / two standard deviations there\n";
     text += family_coverage_text(evaluation);
   }
