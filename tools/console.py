@@ -43,7 +43,8 @@ MAY_NOT_RUN = [
     (r"man septule(-\w+)?", "needs the installed pages"),
     (r"cmake( --preset test| --build --preset test --target septule septule-train)",
      "builds; CI does"),
-    (r"(build/test/)?septule train predictor( \S+)*", "trains for minutes or hours, and needs LibTorch"),
+    (r"(build/test/)?septule train predictor( \S+)*",
+     "trains for minutes or hours, and needs LibTorch"),
 ]
 SHELL_FENCES = {"sh", "bash", "shell", "zsh", "shell-session", "sh-session", "terminal"}
 NO_NEWLINE = "\\ no newline at end"
