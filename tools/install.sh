@@ -1,6 +1,7 @@
 #!/bin/sh
 # install.sh BINARY PREFIX: installs the program, its man pages and its shell completions. Man pages
-# and completions are written by the program itself, from its option records.
+# and completions are written by the program itself, from its option records. The training program
+# septule-train goes with it if it was built beside BINARY.
 set -eu
 
 if [ "$#" -ne 2 ]; then
@@ -19,6 +20,11 @@ if ! mkdir -p "$prefix/bin" "$bash_dir" "$zsh_dir" "$fish_dir" "$man_dir"; then
   exit 1
 fi
 install -m 755 "$binary" "$prefix/bin/septule"
+trainer=$(dirname "$binary")/septule-train
+if [ -x "$trainer" ]; then
+  install -m 755 "$trainer" "$prefix/bin/septule-train"
+  echo "installed septule-train beside it"
+fi
 "$binary" completion bash >"$bash_dir/septule"
 "$binary" completion zsh >"$zsh_dir/_septule"
 "$binary" completion fish >"$fish_dir/septule.fish"

@@ -198,10 +198,13 @@ std::vector<std::string> predictor_notes(const FinishedStudy& finished) {
   if (!finished.predictor->is_learned()) {
     return {};
   }
-  std::vector<std::string> notes = {
-      fmt::format("Policies that predict believe {}; what they are told: {}.",
-                  finished.predictor->text,
-                  finished.predictor->measurements->text())};
+  std::string first = fmt::format("Predictor: {}. Measurements: {}.",
+                                  finished.predictor->text,
+                                  finished.predictor->measurements->text());
+  for (const std::string& caution : finished.predictor->cautions) {
+    first += " " + caution;
+  }
+  std::vector<std::string> notes = {std::move(first)};
   for (const Row& row : rows_of(*finished.study)) {
     const job::MeasurementCounts counts = measurements_of(finished, row);
     if (counts.nearest > 0 || (counts.drawn > 0 && counts.modelled > 0)) {
@@ -276,6 +279,9 @@ report::StudyReport study_report(const FinishedStudy& finished) {
     report.options.push_back({name, text.empty() ? "not given" : text});
   }
   report.predictor_notes = predictor_notes(finished);
+  if (!finished.predictor->warning.empty()) {
+    report.predictor_notes.push_back("Warning: " + finished.predictor->warning + ".");
+  }
   report.notes = study_notes(finished);
   for (const std::string& line : layout_lines(study)) {
     report.options.push_back({"layout chosen", line});
@@ -320,6 +326,9 @@ Json study_document(const FinishedStudy& finished) {
   if (finished.predictor->is_learned()) {
     document["predictor"] = {{"text", finished.predictor->text},
                              {"measurements", finished.predictor->measurements->text()}};
+    if (!finished.predictor->warning.empty()) {
+      document["predictor"]["warning"] = finished.predictor->warning;
+    }
   }
   document["policies"] = Json::array();
   const std::vector<Row> rows = rows_of(study);

@@ -12,6 +12,7 @@
 #include "interop/measured_columns_reader.hpp"
 #include "interop/npy_reader.hpp"
 #include "learn/learned_predictor.hpp"
+#include "learn/left_out_part.hpp"
 #include "learn/slice_models.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -21,6 +22,8 @@ namespace septule::app {
 namespace {
 
 constexpr std::string_view kTable = "table";
+/// The GPU of all measurements that networks were trained on.
+constexpr std::string_view kTrainedOn = "A100-40GB";
 /// Of mean step times over ten seconds, if nothing else is said [D].
 constexpr double kMeasurementNoise = 0.02;
 
@@ -53,10 +56,14 @@ class LearnedFactory final : public sim::PredictorFactory {
   learn::NetworkWeights weights_;
 };
 
+bool is_builtin(const std::string& name) {
+  const std::vector<std::string_view> builtin = learn::builtin_model_names();
+  return std::ranges::find(builtin, name) != builtin.end();
+}
+
 Result<learn::NetworkWeights> load_weights(const StudySettings& settings, Digest& digest) {
   const std::string name = settings.text("predictor");
-  const std::vector<std::string_view> builtin = learn::builtin_model_names();
-  if (std::ranges::find(builtin, name) != builtin.end()) {
+  if (is_builtin(name)) {
     return learn::builtin_weights(name);
   }
   auto text = read_input(name, learn::kWeightsBytesMax);
@@ -64,6 +71,7 @@ Result<learn::NetworkWeights> load_weights(const StudySettings& settings, Digest
     if (text.error().code != ErrorCode::kNotFound || is_meant_as_file(name)) {
       return text.error();
     }
+    const std::vector<std::string_view> builtin = learn::builtin_model_names();
     std::vector<std::string> known = {std::string(kTable)};
     known.insert(known.end(), builtin.begin(), builtin.end());
     return settings.located("predictor",
@@ -176,6 +184,13 @@ Status check_together(const StudySettings& settings) {
                                     "the part of it that the predictor was not trained on"));
   }
   if (settings.text("predictor") != kTable) {
+    for (const char* name : {"error-mean", "error-sd"}) {
+      if (settings.is_given(name)) {
+        return settings.located(name,
+                                invalid("a learned predictor makes errors of its own; expected "
+                                        "this with --predictor table only"));
+      }
+    }
     return {};
   }
   for (const char* name : {"mps-data", "mps-noise"}) {
@@ -185,6 +200,48 @@ Status check_together(const StudySettings& settings) {
     }
   }
   return {};
+}
+
+std::string predictor_text(const StudySettings& settings, const learn::NetworkWeights& weights) {
+  const std::string name = settings.text("predictor");
+  return is_builtin(name) ? fmt::format("{} (built in)", name)
+                          : fmt::format("{} ({}, seed {}, trained on {} rows)",
+                                        source_name_of(name),
+                                        weights.kind,
+                                        weights.recipe.seed,
+                                        weights.recipe.rows);
+}
+
+std::vector<std::string> cautions_of(const StudySettings& settings, const sim::StudySpec& spec) {
+  std::vector<std::string> cautions;
+  if (!settings.is_given("mps-data")) {
+    cautions.emplace_back(
+        "The network was trained on measured ones, so errors differ from docs/predict.md. Use "
+        "--mps-data for measured ones.");
+  }
+  std::vector<std::string> others;
+  for (const sim::StudyCluster& cluster : spec.clusters) {
+    const std::string key = cluster.geometry->key();
+    if (key != kTrainedOn && std::ranges::find(others, key) == others.end()) {
+      others.push_back(key);
+    }
+  }
+  if (!others.empty()) {
+    cautions.push_back(fmt::format(
+        "Networks are trained on measurements of an {}; how wrong they are on {} was not measured.",
+        kTrainedOn,
+        joined_with_and(others)));
+  }
+  return cautions;
+}
+
+std::string warning_of(const StudySettings& settings, const learn::NetworkWeights& weights) {
+  const std::string fault =
+      settings.is_given("mps-fold")
+          ? learn::seen_part_warning(weights.recipe, settings.text("mps-fold"))
+          : "";
+  return fault.empty() ? fault
+                       : fmt::format("--predictor {}: {}", settings.text("predictor"), fault);
 }
 
 }  // namespace
@@ -201,11 +258,9 @@ Result<StudyPredictor> load_study_predictor(const StudySettings& settings,
   SEPTULE_TRY_STATUS(check_models(settings, spec));
   SEPTULE_TRY_STATUS(check_levels(settings, weights, spec.common.policy_setup.characterisation));
   SEPTULE_TRY(predictor.measurements, load_measurements(settings, spec, digest));
-  predictor.text = fmt::format("{} ({}, seed {}, trained on {} measurements)",
-                               source_name_of(settings.text("predictor")),
-                               weights.kind,
-                               weights.recipe.seed,
-                               weights.recipe.rows);
+  predictor.text = predictor_text(settings, weights);
+  predictor.cautions = cautions_of(settings, spec);
+  predictor.warning = warning_of(settings, weights);
   predictor.factory = std::make_unique<LearnedFactory>(std::move(weights));
   predictor.digest = digest.value();
   return predictor;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "septule/study_options.hpp"
@@ -17,7 +18,12 @@ namespace septule::app {
 struct StudyPredictor {
   std::unique_ptr<sim::PredictorFactory> factory;
   std::unique_ptr<sim::MpsMeasurementSource> measurements;
-  std::string text;          ///< for reports: "ours (slice-net, seed 1, ...)"; empty for the table
+  std::string text;  ///< for reports: "ours (built in)"; empty for the table
+  /// Why its errors are not those of docs/predict.md, a sentence each: what measurements are, what
+  /// it was trained on.
+  std::vector<std::string> cautions;
+  /// That it has seen what it is told: its errors look too small. Empty if it has not.
+  std::string warning;
   std::uint64_t digest = 0;  ///< of the files it was made from
 
   bool is_learned() const { return factory != nullptr; }

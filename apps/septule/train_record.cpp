@@ -16,8 +16,8 @@ std::vector<OptionRecord> training_options() {
            .choices = {"ours", "unet"}},
           {.name = "data",
            .value = "DIR",
-           .text = "Folder with the training data (docs/predict.md). Default: data/miso below "
-                   "SEPTULE_SHARED, else below ../shared, else data/miso.",
+           .text = "Folder with the training data (docs/commands/train.md). Default: data/miso "
+                   "below SEPTULE_SHARED, else below ../shared, else data/miso.",
            .completion = CompletionKind::kDirectory},
           {.name = "out",
            .value = "FILE",

@@ -63,6 +63,9 @@ std::string range_cell(const std::optional<Ranged>& value) {
 std::string percent_cell(const std::optional<Ranged>& value) {
   return value ? fmt::format("{:.2f} %", 100 * value->mean) : "N/A";
 }
+std::string coverage_cell(double within_one_sd, double within_two_sd) {
+  return fmt::format("{:.0f} / {:.0f} %", 100 * within_one_sd, 100 * within_two_sd);
+}
 Json number(const std::optional<Ranged>& value) {
   return value ? Json{{"mean", value->mean}, {"least", value->least}, {"largest", value->largest}}
                : Json(nullptr);
@@ -127,25 +130,79 @@ std::string mix_text(const Evaluation& evaluation, ErrorSums Judgement::* errors
   return table.text();
 }
 
+/// Errors of a Judgement, and in which circumstances.
+struct CoverageKind {
+  const char* fillers;
+  const char* told;
+  ErrorSums Judgement::* errors;
+};
+constexpr std::array<CoverageKind, 4> kCoverageKinds = {
+    {{"measured", "what fits", &Judgement::informed},
+     {"measured", "nothing", &Judgement::errors},
+     {"none", "what fits", &Judgement::informed_without_fillers},
+     {"none", "nothing", &Judgement::without_fillers}}};
+
+/// Shares of speeds within one and two standard deviations, means over seeds.
+struct Coverage {
+  std::optional<Ranged> one_sd;
+  std::optional<Ranged> two_sd;
+};
+Coverage coverage(const std::vector<Judgement>& seeds, ErrorSums Judgement::* errors) {
+  return {.one_sd = over(
+              seeds, [&](const Judgement& seed) { return (seed.*errors).within_one_sd.mean(); }),
+          .two_sd = over(
+              seeds, [&](const Judgement& seed) { return (seed.*errors).within_two_sd.mean(); })};
+}
+
 std::string coverage_text(const Evaluation& evaluation) {
   Table table({{"predictor"},
+               {"fillers"},
+               {"told"},
                {"within 1 sd", Align::kRight},
-               {"within 2 sd", Align::kRight},
-               {"no fillers: 1 sd", Align::kRight},
-               {"2 sd", Align::kRight}});
+               {"within 2 sd", Align::kRight}});
   for (const MixFigures& one : evaluation.by_mix) {
-    const auto cell = [&](auto part) {
-      return percent_cell(over(one.seeds, [&](const Judgement& seed) { return part(seed); }));
-    };
-    if (!over(one.seeds, [](const Judgement& s) { return s.errors.within_one_sd.mean(); })) {
-      continue;
+    for (const CoverageKind& kind : kCoverageKinds) {
+      const Coverage shares = coverage(one.seeds, kind.errors);
+      if (shares.one_sd) {
+        table.add_row({one.name,
+                       kind.fillers,
+                       kind.told,
+                       percent_cell(shares.one_sd),
+                       percent_cell(shares.two_sd)});
+      }
     }
-    table.add_row(
-        {one.name,
-         cell([](const Judgement& s) { return s.errors.within_one_sd.mean(); }),
-         cell([](const Judgement& s) { return s.errors.within_two_sd.mean(); }),
-         cell([](const Judgement& s) { return s.without_fillers.within_one_sd.mean(); }),
-         cell([](const Judgement& s) { return s.without_fillers.within_two_sd.mean(); })});
+  }
+  return table.text();
+}
+
+/// "73 / 95 %" by family that was left out, and the mean of the families.
+std::string family_coverage_text(const Evaluation& evaluation) {
+  std::vector<Table::Column> columns = {{"predictor"}, {"fillers"}, {"told"}};
+  for (const auto& [family, seeds] : evaluation.by_family.front().families) {
+    columns.push_back({family, Align::kRight});
+  }
+  columns.push_back({"mean", Align::kRight});
+  Table table(columns);
+  for (const FamilyFigures& one : evaluation.by_family) {
+    for (const CoverageKind& kind : kCoverageKinds) {
+      std::vector<std::string> cells = {one.name, kind.fillers, kind.told};
+      learn_train::MeanSum one_sd;
+      learn_train::MeanSum two_sd;
+      for (const auto& [family, seeds] : one.families) {
+        const Coverage shares = coverage(seeds, kind.errors);
+        if (shares.one_sd && shares.two_sd) {
+          one_sd.add(shares.one_sd->mean);
+          two_sd.add(shares.two_sd->mean);
+          cells.push_back(coverage_cell(shares.one_sd->mean, shares.two_sd->mean));
+        }
+      }
+      const std::optional<double> mean_one = one_sd.mean();
+      const std::optional<double> mean_two = two_sd.mean();
+      if (mean_one && mean_two && cells.size() + 1 == columns.size()) {
+        cells.push_back(coverage_cell(*mean_one, *mean_two));
+        table.add_row(cells);
+      }
+    }
   }
   return table.text();
 }
@@ -254,6 +311,20 @@ Json errors_document(const std::vector<Judgement>& seeds, ErrorSums Judgement::*
   return document;
 }
 
+Json coverage_document(const std::vector<Judgement>& seeds) {
+  Json document = Json::array();
+  for (const CoverageKind& kind : kCoverageKinds) {
+    const Coverage shares = coverage(seeds, kind.errors);
+    if (shares.one_sd) {
+      document.push_back(Json{{"fillers", kind.fillers},
+                              {"told", kind.told},
+                              {"within_one_sd", number(shares.one_sd)},
+                              {"within_two_sd", number(shares.two_sd)}});
+    }
+  }
+  return document;
+}
+
 }  // namespace
 
 std::string evaluation_text(const Evaluation& evaluation) {
@@ -277,6 +348,12 @@ std::string evaluation_text(const Evaluation& evaluation) {
     text += family_text(evaluation, &Judgement::errors);
     text += "\nThe same without the fillers' columns\n";
     text += family_text(evaluation, &Judgement::without_fillers);
+    text += "\nWith the fillers' columns, told in which slices each job fits\n";
+    text += family_text(evaluation, &Judgement::informed);
+    text += "\nWithout the fillers' columns, told in which slices each job fits\n";
+    text += family_text(evaluation, &Judgement::informed_without_fillers);
+    text += "\nHow often the error of a speed is within one / two standard deviations there\n";
+    text += family_coverage_text(evaluation);
   }
   return text;
 }
@@ -302,6 +379,7 @@ Json evaluation_document(const Evaluation& evaluation) {
              {"seeds", one.seeds.size()},
              {"errors", errors_document(one.seeds, &Judgement::errors)},
              {"errors_without_fillers", errors_document(one.seeds, &Judgement::without_fillers)},
+             {"coverage", coverage_document(one.seeds)},
              {"best_epoch",
               number(over(one.best_epoch, [](double value) { return std::optional(value); }))},
              {"decision_loss", std::move(losses)}});
@@ -314,7 +392,8 @@ Json evaluation_document(const Evaluation& evaluation) {
       parts[family] =
           Json{{"seeds", seeds.size()},
                {"errors", errors_document(seeds, &Judgement::errors)},
-               {"errors_without_fillers", errors_document(seeds, &Judgement::without_fillers)}};
+               {"errors_without_fillers", errors_document(seeds, &Judgement::without_fillers)},
+               {"coverage", coverage_document(seeds)}};
     }
     families.push_back(Json{{"predictor", one.name}, {"families", std::move(parts)}});
   }

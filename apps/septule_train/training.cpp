@@ -204,7 +204,7 @@ Result<learn_train::TrainingData> load_data(const std::string& folder) {
   }
   return Error{ErrorCode::kNotFound,
                fmt::format("no training data: {} is in none of {}; name its folder with --data "
-                           "(docs/predict.md says what it holds)",
+                           "(docs/commands/train.md says what it holds and where it comes from)",
                            learn_train::kTrainingFiles[0],
                            joined_with_and(looked))};
 }

@@ -17,6 +17,8 @@ void append(std::vector<double>& to, const std::vector<double>& from) {
 void Judgement::add(const Judgement& other) {
   errors.add(other.errors);
   without_fillers.add(other.without_fillers);
+  informed.add(other.informed);
+  informed_without_fillers.add(other.informed_without_fillers);
   append(losses, other.losses);
   append(losses_informed, other.losses_informed);
   append(losses_without_fillers, other.losses_without_fillers);
@@ -40,16 +42,23 @@ Result<Judgement> judge(const TrainingData& data,
       return estimate(row, {.fillers = fillers, .counters = scope.counters, .smallest = smallest});
     };
     const auto judge_one = [&](Fillers fillers,
-                               ErrorSums& errors,
+                               std::array<ErrorSums*, 2> errors,
                                std::array<std::vector<double>*, 2> losses) -> Status {
       SEPTULE_TRY(const predict::SlicePredictions estimates,
                   estimate_with(fillers, MatrixContents::Part::kHidden));
-      errors.add(score_row(data, row, estimates, scored));
-      if (!is_first || !scope.family.empty()) {
+      errors[0]->add(score_row(data, row, estimates, scored));
+      const bool has_decision = is_first && scope.family.empty();
+      if (!has_decision && scope.spread == Spread::kNone) {
         return {};
       }
       SEPTULE_TRY(const predict::SlicePredictions informed,
                   estimate_with(fillers, MatrixContents::Part::kShown));
+      if (scope.spread == Spread::kGiven) {
+        errors[1]->add(score_row(data, row, informed, scored));
+      }
+      if (!has_decision) {
+        return {};
+      }
       if (const auto loss = decisions.loss(data, row, estimates)) {
         losses[0]->push_back(*loss);
       }
@@ -58,12 +67,13 @@ Result<Judgement> judge(const TrainingData& data,
       }
       return {};
     };
-    SEPTULE_TRY_STATUS(judge_one(
-        Fillers::kMeasured, judgement.errors, {&judgement.losses, &judgement.losses_informed}));
+    SEPTULE_TRY_STATUS(judge_one(Fillers::kMeasured,
+                                 {&judgement.errors, &judgement.informed},
+                                 {&judgement.losses, &judgement.losses_informed}));
     if (scope.modes == JudgementScope::Modes::kBoth) {
       SEPTULE_TRY_STATUS(judge_one(
           Fillers::kAbsent,
-          judgement.without_fillers,
+          {&judgement.without_fillers, &judgement.informed_without_fillers},
           {&judgement.losses_without_fillers, &judgement.losses_informed_without_fillers}));
     }
   }

@@ -17,6 +17,10 @@ namespace septule::learn_train {
 struct Judgement {
   ErrorSums errors;           ///< the fillers' columns as they were measured
   ErrorSums without_fillers;  ///< the fillers' columns left empty (real jobs only)
+  /// The same of a predictor that is told the smallest slice in which each job fits, where it says
+  /// how sure it is.
+  ErrorSums informed;
+  ErrorSums informed_without_fillers;
   /// Losses of decisions, as DecisionJudge says: fillers as measured or left empty; with
   /// `_informed` the predictor is told the smallest slice in which each job fits, as it is in use.
   std::vector<double> losses;

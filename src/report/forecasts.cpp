@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,15 @@ namespace septule::report {
 namespace {
 
 constexpr std::size_t kPointsMax = 400;
+/// Means of fewer stays say little.
+constexpr std::int64_t kStaysFew = 20;
+/// The whole GPU: speeds are relative to it, so that no belief about it can be wrong. Learned
+/// predictors know GPUs of seven slices only.
+constexpr ComputeSlices kWhole(7);
+
+bool is_judged(const job::ForecastSums& sums) {
+  return sums.slices != kWhole && sums.count > 0;
+}
 
 struct ForecastRow {
   const RepresentativeRun& run;
@@ -99,11 +109,15 @@ std::string error_table(const StudyReport& study, const std::vector<std::size_t>
       "<th>mean absolute error</th><th>bias</th></tr></thead><tbody>\n";
   for (const std::size_t row : rows) {
     for (const job::ForecastSums& sums : study.policies[row].forecasts) {
+      if (!is_judged(sums)) {
+        continue;
+      }
       const auto count = static_cast<double>(sums.count);
-      out += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      out += fmt::format("<tr><th>{}</th><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td></tr>\n",
                          xml_escaped(full_name(study.policies[row])),
                          slice_name(sums.slices),
                          sums.count,
+                         sums.count < kStaysFew ? " (few)" : "",
                          fixed_text(sums.error_abs / count, 4),
                          fixed_text(sums.error / count, 4));
     }
@@ -137,11 +151,16 @@ std::string drawing(const StudyReport& study,
   plot.shape = LineShape::kDots;
   for (const std::size_t row : rows) {
     const PolicyReport& policy = study.policies[row];
-    if (policy.representative.has_value()) {
-      plot.lines.push_back({full_name(policy),
-                            colour_index(study, policy),
-                            points_of(*policy.representative, slices)});
+    if (!policy.representative.has_value()) {
+      continue;
     }
+    std::vector<PlotPoint> points = points_of(*policy.representative, slices);
+    if (!points.empty()) {
+      plot.lines.push_back({full_name(policy), colour_index(study, policy), std::move(points)});
+    }
+  }
+  if (plot.lines.empty()) {
+    return {};
   }
   return fmt::format("<h3>{}</h3>\n<div class=\"frame\">\n{}</div>\n",
                      slice_name(slices),
@@ -179,6 +198,30 @@ std::string forecasts_csv(const RepresentativeRun& run) {
   return out;
 }
 
+std::string forecast_errors_text(const StudyReport& study) {
+  std::string text;
+  for (const std::size_t row : rows_with_forecasts(study)) {
+    std::string figures;
+    for (const job::ForecastSums& sums : study.policies[row].forecasts) {
+      if (is_judged(sums)) {
+        figures += fmt::format("{}{} {}{}",
+                               figures.empty() ? " " : ", ",
+                               slice_name(sums.slices),
+                               fixed_text(sums.error_abs / static_cast<double>(sums.count), 4),
+                               sums.count < kStaysFew ? " (few stays)" : "");
+      }
+    }
+    if (!figures.empty()) {
+      text += (text.empty() ? "" : "; ") + full_name(study.policies[row]) + figures;
+    }
+  }
+  return text.empty() ? text
+                      : fmt::format(
+                            "Mean error of predicted speeds, whole GPU = 1: {}; more in "
+                            "report.html of --out.",
+                            text);
+}
+
 std::string html_forecasts(const StudyReport& study) {
   const std::vector<std::size_t> rows = rows_with_forecasts(study);
   if (rows.empty()) {
@@ -196,10 +239,17 @@ std::string html_forecasts(const StudyReport& study) {
     out += fmt::format("<p class=\"note\">{}</p>\n", xml_escaped(note));
   }
   out += error_table(study, rows);
+  out += fmt::format(
+      "<p class=\"note\">{}g is left out: speeds are relative to it. Few = fewer than {} stays. "
+      "septule and its variants correct what they believe of a kind of job by the step times of "
+      "jobs that run alone; miso and its variants believe each job's own characterisation run to "
+      "its end, as in the paper.</p>\n",
+      kWhole.value(),
+      kStaysFew);
   std::set<ComputeSlices, std::greater<>> slices;
   for (const std::size_t row : rows) {
     for (const job::ForecastSums& sums : study.policies[row].forecasts) {
-      if (sums.error_abs > 0) {  // all points on the diagonal show nothing: 1 = 1 on 7g
+      if (is_judged(sums) && sums.error_abs > 0) {  // all points on the diagonal show nothing
         slices.insert(sums.slices);
       }
     }

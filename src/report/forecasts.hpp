@@ -20,10 +20,15 @@ std::vector<CsvColumn> forecast_columns();
 /// six decimals.
 std::string forecasts_csv(const RepresentativeRun& run);
 
-/// Table of mean absolute error and bias by policy and slice, over all runs, and for each slice a
-/// drawing of believed against actual speed, from one run of each policy (at most some 400 points
-/// of each, spread over the run; not where all were right). The policies of the first gap only.
-/// Empty without forecasts.
+/// One line for terminals: mean absolute error by policy and slice, and where more is. Policies of
+/// the first gap only, without the whole GPU, to which speeds are relative; slices with fewer than
+/// 20 stays are marked. Empty without forecasts of other slices.
+std::string forecast_errors_text(const StudyReport& study);
+
+/// Table of mean absolute error and bias by policy and slice as above, over all runs, and for each
+/// slice a drawing of believed against actual speed, from one run of each policy (at most some 400
+/// points of each, spread over the run; not where all were right). The policies of the first gap
+/// only. Empty without forecasts.
 std::string html_forecasts(const StudyReport& study);
 
 /// "2g": an instance by its compute slices.

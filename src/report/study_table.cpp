@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/forecasts.hpp"
 #include "report/number_text.hpp"
 #include "report/table.hpp"
 
@@ -108,6 +109,9 @@ std::string study_table(const StudyReport& study) {
   out += "\nMeans over seeds; intervals are 95 % (Student t), comparisons paired by seed.\n";
   for (const std::string& note : study.notes) {
     out += safe_name(note, 1000) + "\n";
+  }
+  if (const std::string errors = forecast_errors_text(study); !errors.empty()) {
+    out += safe_name(errors, 1000) + "\n";
   }
   return out;
 }

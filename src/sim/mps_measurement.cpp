@@ -25,9 +25,13 @@ Duration noisy(Duration time, double sd, Rng& rng) {
 }  // namespace
 
 std::string NoisyTruth::text() const {
-  return noise_sd_ > 0
-             ? fmt::format("step times of the truth model with log-normal noise of {}", noise_sd_)
-             : "step times of the truth model without noise";
+  constexpr double kPercent = 100;
+  const std::string noise =
+      noise_sd_ > 0 ? fmt::format("+-{:g} %", kPercent * noise_sd_) : std::string("without");
+  return fmt::format(
+      "computed by the simulator's own model of MPS sharing ({} noise), not "
+      "measured on a GPU",
+      noise);
 }
 
 job::MeasurementCounts NoisyTruth::measure(const Measurement& at,

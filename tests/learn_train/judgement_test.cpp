@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,6 +115,46 @@ TEST(Scores, Row_CountsEachCellOnce) {
   EXPECT_FALSE(less.within_one_sd.mean().has_value());
   EXPECT_EQ(less.dummy.count, 5 * 3);
   EXPECT_EQ(score_row(data, row, estimates, {.family = "beta"}).real.count, 0);
+}
+
+TEST_F(DecisionLossTest, Coverage_IsCountedTwiceWhereWhatFitsIsTold) {
+  // Aim: what a predictor says when told what fits is judged apart, of a family too, and not at all
+  // where it does not say how sure it is.
+  const TrainingData data = parsed_synthetic_data(100);
+  std::vector<int> rows(data.rows.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const Estimator estimate =
+      [&](const TrainingRow& row,
+          const MatrixContents& contents) -> Result<predict::SlicePredictions> {
+    predict::SlicePredictions all = truth_of(data, row);
+    const bool is_told = contents.smallest == MatrixContents::Part::kShown;
+    const bool is_sure = contents.fillers == Fillers::kAbsent;
+    for (auto& one : all) {
+      one->speed[4] += is_told ? 0.3 : 0;
+      one->speed_sd.fill(is_sure ? 0.1 : 0.2);
+    }
+    return all;
+  };
+  const std::string family = data.classes[0].model;
+  for (const std::string& scored : {std::string(), family}) {
+    const JudgementScope scope{.rows = rows, .spread = Spread::kGiven, .family = scored};
+    const Judgement judgement = judge(data, judge_, estimate, scope).value();
+    EXPECT_EQ(judgement.errors.within_one_sd.mean(), 1);
+    EXPECT_EQ(judgement.without_fillers.within_two_sd.mean(), 1);
+    EXPECT_LT(judgement.informed.within_one_sd.mean().value_or(1), 1);
+    EXPECT_EQ(judgement.informed.within_two_sd.mean(), 1);
+    EXPECT_LT(judgement.informed_without_fillers.within_two_sd.mean().value_or(1), 1);
+    EXPECT_EQ(judgement.informed.within_one_sd.count, judgement.errors.within_one_sd.count);
+    Judgement twice = judgement;
+    twice.add(judgement);
+    EXPECT_EQ(twice.informed.within_one_sd.count, 2 * judgement.informed.within_one_sd.count);
+    EXPECT_EQ(twice.informed_without_fillers.real.count,
+              2 * judgement.informed_without_fillers.real.count);
+    EXPECT_EQ(judgement.losses.empty(), !scored.empty());
+  }
+  const Judgement plain = judge(data, judge_, estimate, {.rows = rows}).value();
+  EXPECT_FALSE(plain.informed.real.mean().has_value());
+  EXPECT_FALSE(plain.losses_informed.empty());
 }
 
 TEST(Scores, Summary_IsMeanQuantileAndLargest) {

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "report/html_report.hpp"
+#include "report/study_rows.hpp"
 #include "support/read_file.hpp"
 #include "support/study_builder.hpp"
 #include "support/xml_check.hpp"
@@ -81,6 +82,8 @@ TEST(Forecasts, Page_ShowsErrorsAndADrawingPerSlice) {
   EXPECT_NE(page.find("Policies believe ours &amp; see &lt;what&gt;."), std::string::npos);
   EXPECT_NE(page.find("<td>2g</td><td>2000</td><td>0.1000</td><td>0.1000</td>"), std::string::npos);
   EXPECT_EQ(page.find("<h3>7g</h3>"), std::string::npos);
+  EXPECT_EQ(page.find("<td>7g</td>"), std::string::npos);
+  EXPECT_EQ(page.find("(few)"), std::string::npos);
   const std::size_t two = page.find("<h3>2g</h3>");
   ASSERT_NE(two, std::string::npos);
   const std::string part = page.substr(two, page.find("</svg>", two) - two);
@@ -92,6 +95,40 @@ TEST(Forecasts, Page_ShowsErrorsAndADrawingPerSlice) {
   EXPECT_GT(dots, 200U);
   EXPECT_LE(dots, 400U);
   EXPECT_EQ(html_report(study), page);
+}
+
+TEST(Forecasts, FewStays_AreMarked) {
+  // Aim: a mean of 19 stays is marked in page and line, one of 20 is not.
+  EXPECT_NE(html_forecasts(study_with_forecasts(19)).find("<td>2g</td><td>19 (few)</td>"),
+            std::string::npos);
+  EXPECT_NE(html_forecasts(study_with_forecasts(20)).find("<td>2g</td><td>20</td>"),
+            std::string::npos);
+  const std::string name = policy_key(study_with_forecasts(19).policies.back());
+  EXPECT_EQ(forecast_errors_text(study_with_forecasts(19)),
+            "Mean error of predicted speeds, whole GPU = 1: " + name +
+                " 2g 0.1000 (few stays); more in report.html of --out.");
+  EXPECT_EQ(forecast_errors_text(study_with_forecasts(20)).find("few"), std::string::npos);
+  EXPECT_EQ(forecast_errors_text(study_with_forecasts(0)), "");
+}
+
+TEST(Forecasts, PolicyWithoutPoints_IsInNoKey) {
+  // Aim: a drawing lists only policies that have points of its slice.
+  StudyReport study = study_with_forecasts(30);
+  PolicyReport& other = study.policies.front();
+  SEPTULE_CHECK(other.representative.has_value(), "made-up policies have a run");
+  other.representative->run.forecasts = {
+      {.slices = ComputeSlices(3), .believed = 0.5, .actual = 0.4}};
+  other.forecasts = job::forecast_sums(other.representative->run.forecasts);
+  const std::string page = html_forecasts(study);
+  const std::size_t three = page.find("<h3>3g</h3>");
+  const std::size_t two = page.find("<h3>2g</h3>");
+  ASSERT_NE(three, std::string::npos);
+  ASSERT_LT(three, two);
+  EXPECT_NE(page.substr(three, two - three).find(policy_key(other)), std::string::npos);
+  EXPECT_EQ(page.substr(two).find(policy_key(other)), std::string::npos);
+  // A slice of which the run that is drawn has no stay gets no empty drawing.
+  other.representative->run.forecasts.clear();
+  EXPECT_EQ(html_forecasts(study).find("<h3>3g</h3>"), std::string::npos);
 }
 
 TEST(Forecasts, StudyWithoutThem_PageIsAsBefore) {

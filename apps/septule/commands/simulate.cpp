@@ -145,6 +145,9 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
   }
   SEPTULE_TRY(sim::StudySpec spec, study_spec(settings, jobs, context));
   SEPTULE_TRY(const StudyPredictor predictor, load_study_predictor(settings, spec));
+  if (!predictor.warning.empty()) {
+    say_warning(predictor.warning);
+  }
   predictor.apply(spec.common);
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
   SEPTULE_TRY_STATUS(check_layout(study, settings));
@@ -186,8 +189,9 @@ std::vector<OptionRecord> simulate_options() {
   }
   options.push_back({.name = "out",
                      .value = "DIR",
-                     .text = "Folder for study.json, runs.csv, jobs.csv, report.html and the "
-                             "journal of finished runs.",
+                     .text = "Folder for report.html, study.json, runs.csv, jobs.csv, the "
+                             "journal of finished runs (trials.jsonl), forecasts.csv of learned "
+                             "predictors, and sweep.svg of several gaps.",
                      .completion = CompletionKind::kDirectory});
   options.push_back({.name = "resume",
                      .text = "Go on with the study in --out: runs that are finished are not made "

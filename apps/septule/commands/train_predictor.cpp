@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "septule/app.hpp"
 #include "septule/train_record.hpp"
 
@@ -18,22 +19,30 @@ namespace septule::app {
 namespace {
 
 constexpr const char* kProgram = "septule-train";
+constexpr const char* kVariable = "SEPTULE_TRAIN_PROGRAM";
+
+/// The training program, and who said so.
+struct FoundProgram {
+  enum class By { kSearch, kEnvironment };
+  std::string path;
+  By by = By::kSearch;
+};
 
 bool is_program(const std::filesystem::path& path) {
   return access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
 }
 
 /// Beside this program, else where SEPTULE_TRAIN_PROGRAM says, else on the PATH.
-std::optional<std::string> find_program() {
+std::optional<FoundProgram> find_program() {
   std::error_code ignored;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (const auto beside = own.parent_path() / kProgram; !own.empty() && is_program(beside)) {
-    return beside.string();
+    return FoundProgram{beside.string()};
   }
   // One thread runs here, and nothing sets variables.
-  const char* const named = std::getenv("SEPTULE_TRAIN_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
+  const char* const named = std::getenv(kVariable);  // NOLINT(concurrency-mt-unsafe)
   if (named != nullptr && *named != '\0') {
-    return std::string(named);
+    return FoundProgram{named, FoundProgram::By::kEnvironment};
   }
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
   std::string rest = path == nullptr ? "" : path;
@@ -41,7 +50,7 @@ std::optional<std::string> find_program() {
     const std::size_t end = rest.find(':');
     const std::filesystem::path folder = rest.substr(0, end);
     if (!folder.empty() && is_program(folder / kProgram)) {
-      return (folder / kProgram).string();
+      return FoundProgram{(folder / kProgram).string()};
     }
     rest = end == std::string::npos ? "" : rest.substr(end + 1);
   }
@@ -63,7 +72,7 @@ std::vector<std::string> arguments_of(const Invocation& invocation, const std::s
 }
 
 Result<int> run_train_predictor(const Invocation& invocation, Context&) {
-  const std::optional<std::string> program = find_program();
+  const std::optional<FoundProgram> program = find_program();
   if (!program) {
     return Error{ErrorCode::kNotFound,
                  "the training program septule-train was not built: it needs LibTorch (packages in "
@@ -71,7 +80,7 @@ Result<int> run_train_predictor(const Invocation& invocation, Context&) {
                  "\"test\"); it is looked for beside septule, in SEPTULE_TRAIN_PROGRAM and on the "
                  "PATH"};
   }
-  std::vector<std::string> arguments = arguments_of(invocation, *program);
+  std::vector<std::string> arguments = arguments_of(invocation, program->path);
   std::vector<char*> pointers;
   for (std::string& one : arguments) {
     pointers.push_back(one.data());
@@ -81,11 +90,17 @@ Result<int> run_train_predictor(const Invocation& invocation, Context&) {
   setenv("OPENBLAS_NUM_THREADS", "1", 1);  // NOLINT(concurrency-mt-unsafe): one thread runs here
   setenv("OMP_NUM_THREADS", "1", 1);       // NOLINT(concurrency-mt-unsafe)
   // Takes this program's place: signals, terminal and exit code are the training's own.
-  execv(program->c_str(), pointers.data());
+  execv(program->path.c_str(), pointers.data());
+  const std::string reason = std::error_code(errno, std::generic_category()).message();
   return Error{ErrorCode::kNotFound,
-               fmt::format("{}: cannot be started: {}",
-                           *program,
-                           std::error_code(errno, std::generic_category()).message())};
+               program->by == FoundProgram::By::kEnvironment
+                   ? fmt::format("{}: {} cannot be started: {}; expected the path of {}, or the "
+                                 "variable not set",
+                                 kVariable,
+                                 quoted_for_message(program->path),
+                                 reason,
+                                 kProgram)
+                   : fmt::format("{}: cannot be started: {}", program->path, reason)};
 }
 
 }  // namespace
