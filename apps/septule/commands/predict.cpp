@@ -112,6 +112,33 @@ void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
   }
 }
 
+/// Slices of which it is not known whether the job fits: "7g, 4g and 3g"; empty if it is of all.
+std::string unknown_slices(const PredictedRun& run, std::size_t job) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    if (run.fits[job][i] == optimize::MemoryFit::kNotPublished) {
+      names.emplace_back(predict::kSliceNames[i]);
+    }
+  }
+  return joined_with_and(names);
+}
+
+/// Jobs that may fit slices which are left out, as their memory is not published.
+void say_unknown_fits(const PredictView& view, const PredictedRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const std::string slices = unknown_slices(run, j);
+    if (!slices.empty() && std::ranges::any_of(run.fits[j], optimize::may_be_used)) {
+      say_note(
+          fmt::format("{}it is not known whether job {} fits {} of {}, whose memory is not "
+                      "published: left out; give smallest to be sure",
+                      prefix_of(run),
+                      quoted_for_message(run.jobs[j].name),
+                      slices,
+                      view.geometry.key()));
+    }
+  }
+}
+
 /// What a reader of the speeds must know and the input did not say.
 void say_doubts(const PredictView& view) {
   if (!view.model.trained_on) {
@@ -126,6 +153,7 @@ void say_doubts(const PredictView& view) {
   for (const PredictedRun& run : view.runs) {
     say_unused_levels(run);
     say_memory_doubts(view, run);
+    say_unknown_fits(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       if (run.fits[j].back() == optimize::MemoryFit::kNotDeclared) {
@@ -141,26 +169,40 @@ void say_doubts(const PredictView& view) {
   }
 }
 
-/// "job big fits no slice of A100-40GB: it needs 50.0 GiB, and 7g.40gb has 39.5 GiB".
-std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
-  const std::string prefix = prefix_of(run);
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    const bool fits_somewhere = std::ranges::any_of(run.fits[j], optimize::may_be_used);
-    if (fits_somewhere) {
-      continue;
-    }
-    const optimize::PredictedJob& job = run.jobs[j];
-    const gpu::GpuInstanceProfile& whole = view.geometry.profile(view.profiles.front());
-    return fmt::format("{}job {} fits no slice of {}: it needs {:.2f} GiB, and {} has {}",
-                       prefix,
-                       quoted_for_message(job.name),
-                       view.geometry.key(),
-                       job.memory.value_or(Bytes()).to_gibibytes(),
-                       whole.name,
-                       whole.memory ? fmt::format("{:.2f} GiB", whole.memory->to_gibibytes())
-                                    : "an unpublished amount");
+/// Of a job that is not known to fit any slice: "job big fits no slice of A100-40GB: it needs 50.0
+/// GiB, and 7g.40gb has 39.5 GiB".
+std::string no_slice_text(const PredictView& view, const PredictedRun& run, std::size_t job) {
+  const std::string name = quoted_for_message(run.jobs[job].name);
+  const double needs = run.jobs[job].memory.value_or(Bytes()).to_gibibytes();
+  const std::string unknown = unknown_slices(run, job);
+  if (!unknown.empty()) {
+    return fmt::format(
+        "it is not known whether job {} fits a slice of {}: it needs {:.2f} GiB, "
+        "and the memory of {} is not published; give smallest, the smallest slice "
+        "that holds it",
+        name,
+        view.geometry.key(),
+        needs,
+        unknown);
   }
-  return prefix + run.plan.infeasible_reason;
+  const gpu::GpuInstanceProfile& whole = view.geometry.profile(view.profiles.front());
+  return fmt::format(
+      "job {} fits no slice of {}: it needs {:.2f} GiB{}",
+      name,
+      view.geometry.key(),
+      needs,
+      whole.memory
+          ? fmt::format(", and {} has {:.2f} GiB", whole.name, whole.memory->to_gibibytes())
+          : std::string());
+}
+
+std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    if (std::ranges::none_of(run.fits[j], optimize::may_be_used)) {
+      return prefix_of(run) + no_slice_text(view, run, j);
+    }
+  }
+  return prefix_of(run) + run.plan.infeasible_reason;
 }
 
 Result<int> run_predict(const Invocation& invocation, Context& context) {
