@@ -55,7 +55,6 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
   } else {
     SEPTULE_TRY(weights, learn::builtin_weights(invocation.text("model")));
     loaded.source = "built in";
-    loaded.trained_on = kTrainedGpu;
   }
   SEPTULE_TRY(loaded.model, learn::make_slice_model(weights));
   if (invocation.is_given("weights") && invocation.is_given("model") &&
@@ -75,11 +74,10 @@ namespace {
 /// network believes of it. Only on the GPU model that the network knows: elsewhere equal slices
 /// have other memory.
 predict::MpsMatrix matrix_with_fits(const interop::MpsRun& run,
-                                    const LoadedModel& model,
                                     const gpu::Geometry& geometry,
                                     const optimize::SliceProfiles& profiles) {
   predict::MpsMatrix matrix = run.matrix;
-  if (model.trained_on && *model.trained_on != geometry.key()) {
+  if (geometry.key() != learn::kTrainedGpu) {
     return matrix;
   }
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
@@ -100,7 +98,7 @@ Result<PredictedRun> predict_run(const interop::MpsRun& run,
                                  const LoadedModel& model,
                                  const gpu::Geometry& geometry,
                                  const optimize::SliceProfiles& profiles) {
-  const auto predictions = model.predict(matrix_with_fits(run, model, geometry, profiles));
+  const auto predictions = model.predict(matrix_with_fits(run, geometry, profiles));
   if (!predictions) {
     return Error{predictions.error().code,
                  fmt::format("{}{}",

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "learn/canonical_levels.hpp"
+#include "learn/slice_models.hpp"
 #include "septule/app.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -112,7 +113,7 @@ void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
   }
 }
 
-/// Slices of which it is not known whether the job fits: "7g, 4g and 3g"; empty if it is of all.
+/// Slices of which it is not known whether the job fits: "7g, 4g and 3g".
 std::string unknown_slices(const PredictedRun& run, std::size_t job) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < predict::kSlices; ++i) {
@@ -123,37 +124,18 @@ std::string unknown_slices(const PredictedRun& run, std::size_t job) {
   return joined_with_and(names);
 }
 
-/// Jobs that may fit slices which are left out, as their memory is not published.
-void say_unknown_fits(const PredictView& view, const PredictedRun& run) {
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    const std::string slices = unknown_slices(run, j);
-    if (!slices.empty() && std::ranges::any_of(run.fits[j], optimize::may_be_used)) {
-      say_note(
-          fmt::format("{}it is not known whether job {} fits {} of {}, whose memory is not "
-                      "published: left out; give smallest to be sure",
-                      prefix_of(run),
-                      quoted_for_message(run.jobs[j].name),
-                      slices,
-                      view.geometry.key()));
-    }
-  }
-}
-
 /// What a reader of the speeds must know and the input did not say.
 void say_doubts(const PredictView& view) {
-  if (!view.model.trained_on) {
-    say_detail("weights do not say on which GPU model their training data were measured");
-  } else if (view.geometry.key() != *view.model.trained_on) {
+  if (view.geometry.key() != learn::kTrainedGpu) {
     say_note(
         fmt::format("the network was trained with measurements of {}: how well its speeds hold "
                     "on {} is not known",
-                    kTrainedGpu,
+                    learn::kTrainedGpu,
                     view.geometry.key()));
   }
   for (const PredictedRun& run : view.runs) {
     say_unused_levels(run);
     say_memory_doubts(view, run);
-    say_unknown_fits(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       if (run.fits[j].back() == optimize::MemoryFit::kNotDeclared) {
@@ -252,7 +234,7 @@ std::vector<OptionRecord> predict_options() {
   OptionRecord gpu = gpu_option(
       "The model whose slices are asked for; one with seven compute slices. The built-in networks "
       "know the A100-40GB.");
-  gpu.default_text = std::string(kTrainedGpu);
+  gpu.default_text = std::string(learn::kTrainedGpu);
   OptionRecord output = output_option();
   output.choices.emplace_back("csv");
   std::vector<OptionRecord> options = {std::move(gpu)};
