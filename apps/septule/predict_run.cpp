@@ -64,6 +64,8 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
                              invocation.text("model"),
                              loaded.model->name())};
   }
+  const auto counters = weights.settings.find("counters");
+  loaded.has_counters = counters != weights.settings.end() && counters->second == 1;
   loaded.recipe = std::move(weights.recipe);
   return loaded;
 }
@@ -92,6 +94,19 @@ predict::MpsMatrix matrix_with_fits(const interop::MpsRun& run,
   return matrix;
 }
 
+/// What a model says of a matrix, whose columns it counts from 1, with the names of run and jobs.
+std::string with_names(std::string message, const interop::MpsRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const std::string column = fmt::format("column {} ", j + 1);
+    if (const std::size_t at = message.find(column); at != std::string::npos) {
+      message.replace(
+          at, column.size(), fmt::format("job {} ", quoted_for_message(run.jobs[j].name)));
+      break;
+    }
+  }
+  return (run.name.empty() ? "" : fmt::format("run {}: ", quoted_for_message(run.name))) + message;
+}
+
 }  // namespace
 
 Result<PredictedRun> predict_run(const interop::MpsRun& run,
@@ -100,10 +115,7 @@ Result<PredictedRun> predict_run(const interop::MpsRun& run,
                                  const optimize::SliceProfiles& profiles) {
   const auto predictions = model.predict(matrix_with_fits(run, geometry, profiles));
   if (!predictions) {
-    return Error{predictions.error().code,
-                 fmt::format("{}{}",
-                             run.name.empty() ? "" : quoted_for_message(run.name) + ": ",
-                             predictions.error().message)};
+    return Error{predictions.error().code, with_names(predictions.error().message, run)};
   }
   PredictedRun result{.name = run.name, .matrix = run.matrix};
   for (std::size_t i = 0; i < run.jobs.size(); ++i) {

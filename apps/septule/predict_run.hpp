@@ -28,6 +28,7 @@ struct LoadedModel {
   std::unique_ptr<predict::SliceModel> model;
   std::string source;  ///< "built in" or the path of --weights
   learn::TrainingRecipe recipe;
+  bool has_counters = false;  ///< it looks at the four counters of a job, if it has all of them
   bool is_regressed = false;  ///< 2g and 1g by regression (--regression)
 
   /// What the model believes; 2g and 1g replaced with --regression.

@@ -340,13 +340,13 @@ TEST(MpsLine, SmallestSlice_GoesIntoTheMatrix) {
 }
 
 TEST(MpsLine, Faults_NameTheLineOfTheStream) {
-  // A line's number is that of the stream, its column that of the list.
+  // A line is named by its number in the stream, a cell by its pointer, a column from 1.
   const std::string seven = "[1,1,1,1,1,1,1]";
   EXPECT_EQ(refusal(read_line(line("[100]", "[[1,1,1,-2,1,1,1]]"))),
             "in:7: /step_time/0/3: is the number -2; expected a step time above 0 (1e-12 to 1e12), "
             "or null for an absent job");
   EXPECT_EQ(refusal(read_line(line("[100,14]", "[" + seven + ",[1,1,null,1,1,1,1]]"))),
-            "in:7: /step_time/1/2: is null at 14 %, but column 2 has a time at another level; "
+            "in:7: /step_time/1/2: is null at 14 %, but column 3 has a time at another level; "
             "expected a time at each level, or null at all for an absent job");
   EXPECT_EQ(refusal(read_line(line("[100,50,14]", "[" + seven + "]"))),
             "in:7: /step_time: is a list of 1; expected a list of 3: a row for each of the "

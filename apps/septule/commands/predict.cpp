@@ -79,6 +79,32 @@ void say_unused_levels(const PredictedRun& run) {
   }
 }
 
+/// Counters given in vain: the network takes those of a job all or none.
+void say_unused_counters(const PredictedRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const predict::JobCounters& counters = run.matrix.counters[j];
+    std::vector<std::string> missing;
+    const auto note = [&missing](const std::optional<double>& counter, std::string_view name) {
+      if (!counter) {
+        missing.emplace_back(name);
+      }
+    };
+    note(counters.sm_percent, "sm_percent");
+    note(counters.memory_percent, "memory_percent");
+    note(counters.power_watts, "power_w");
+    note(counters.footprint_mib, "footprint_mib");
+    constexpr std::size_t kCounters = 4;
+    if (!missing.empty() && missing.size() < kCounters) {
+      say_warning(
+          fmt::format("{}job {} lacks {}: the network uses the four counters of a job "
+                      "together, and so none of this job's",
+                      prefix_of(run),
+                      quoted_for_message(run.jobs[j].name),
+                      joined_with_and(missing)));
+    }
+  }
+}
+
 /// Declared memory that is likely meant otherwise.
 void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
   constexpr Bytes kLittle = Bytes::mebibytes(100);
@@ -135,6 +161,9 @@ void say_doubts(const PredictView& view) {
   }
   for (const PredictedRun& run : view.runs) {
     say_unused_levels(run);
+    if (view.model.has_counters) {
+      say_unused_counters(run);
+    }
     say_memory_doubts(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
