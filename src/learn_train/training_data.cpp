@@ -32,7 +32,7 @@ class Table {
     const interop::InputText input{file.text, file.source_name};
     Table table;
     table.source_name_ = file.source_name;
-    SEPTULE_TRY(table.rows_, interop::read_csv(input, rows_max + 1));
+    SEPTULE_TRY(table.rows_, interop::read_csv(input, rows_max));
     if (table.rows_.size() < 2) {
       return interop::input_error(
           file.source_name, 0, "", "no rows; expected a heading and a row each");
