@@ -112,36 +112,82 @@ bool is_meant_as_file(const std::string& value) {
   return value.find('/') != std::string::npos && value.find('@') == std::string::npos;
 }
 
-Status write_file(const std::string& path, std::string_view text) {
+namespace {
+
+Error not_written(const std::string& path, std::string_view why) {
+  return Error{ErrorCode::kFailed,
+               fmt::format("{}: cannot be written: {}", quoted_for_message(path), why)};
+}
+
+bool write_all(std::FILE* file, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+}
+
+/// The file that a chain of symbolic links ends at, which need not exist yet; `path` if it is none.
+Result<std::string> target_of_links(const std::string& path) {
+  constexpr int kLinksMax = 40;  // as Linux follows
+  std::filesystem::path target = path;
+  std::error_code fault;
+  for (int links = 0; std::filesystem::is_symlink(target, fault); ++links) {
+    const std::filesystem::path next = std::filesystem::read_symlink(target, fault);
+    if (fault || links == kLinksMax) {
+      return not_written(path, fault ? fault.message() : "too many levels of symbolic links");
+    }
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return target.string();
+}
+
+/// To a device, a pipe or the like: it stays what it is, and cannot be read back.
+Status write_through(const std::string& path, std::string_view text) {
+  File file(std::fopen(path.c_str(), "wb"));
+  if (file == nullptr || !write_all(file.get(), text) || std::fclose(file.release()) != 0) {
+    return not_written(path, error_text());
+  }
+  return Status();
+}
+
+/// Whole or not at all. `target` is a regular file or not there; `path` is its name in messages.
+Status replace_file(const std::string& path, const std::string& target, std::string_view text) {
   // A name of its own, so that two writers do not meet; readable as any new file would be.
-  std::string temporary = path + ".part-XXXXXX";
+  std::string temporary = target + ".part-XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   File file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"));
   if (file == nullptr) {
-    return Error{ErrorCode::kFailed,
-                 fmt::format("{}: cannot be written: {}", quoted_for_message(path), error_text())};
+    return not_written(path, error_text());
   }
   const mode_t mask = umask(0);
   umask(mask);
   constexpr mode_t kModeAny = 0666;
   const bool is_written = fchmod(descriptor, kModeAny & ~mask) == 0 &&
-                          std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                          std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
+                          write_all(file.get(), text) && fsync(fileno(file.get())) == 0;
   const std::string problem = is_written ? "" : error_text();
   file.reset();
-  if (!is_written || std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!is_written || std::rename(temporary.c_str(), target.c_str()) != 0) {
     const std::string why = is_written ? error_text() : problem;
     std::remove(temporary.c_str());  // NOLINT(cert-err33-c): best effort after a failure
-    return Error{ErrorCode::kFailed,
-                 fmt::format("{}: cannot be written: {}", quoted_for_message(path), why)};
+    return not_written(path, why);
   }
-  const Result<std::string> back = read_input(path, text.size());
+  const Result<std::string> back = read_input(target, text.size());
   if (!back || *back != text) {
-    return Error{
-        ErrorCode::kFailed,
-        fmt::format("{}: was written, but does not read back the same", quoted_for_message(path))};
+    return Error{ErrorCode::kFailed,
+                 fmt::format("{}: was written, but does not read back the same; another process "
+                             "may be writing there",
+                             quoted_for_message(path))};
   }
   return Status();
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view text) {
+  struct stat info{};
+  const bool is_there = stat(path.c_str(), &info) == 0;
+  if (is_there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return write_through(path, text);
+  }
+  SEPTULE_TRY(const std::string target, target_of_links(path));
+  return replace_file(path, target, text);
 }
 
 }  // namespace septule::app

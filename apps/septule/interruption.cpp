@@ -6,12 +6,16 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "septule/output.hpp"
 
 namespace septule::app {
 
 struct Interruption::State {
+  std::string first_note;
   sigset_t watched{};
   sigset_t before{};
   std::atomic<int> first{0};
@@ -28,13 +32,14 @@ struct Interruption::State {
       }
       if (signal > 0) {
         first = signal;
-        say_note("interrupted: the runs under way are finished first; once more to stop at once");
+        say_note(fmt::format("interrupted: {}; once more to stop at once", first_note));
       }
     }
   }
 };
 
-Interruption::Interruption() : state_(std::make_unique<State>()) {
+Interruption::Interruption(std::string first_note) : state_(std::make_unique<State>()) {
+  state_->first_note = std::move(first_note);
   sigemptyset(&state_->watched);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction now{};

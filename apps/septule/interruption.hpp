@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace septule::app {
 
@@ -11,7 +12,8 @@ namespace septule::app {
 /// Made before the threads that do the work; one at a time. signal() may be asked by any thread.
 class Interruption {
  public:
-  Interruption();
+  /// `first_note`: what the first signal has said, after "interrupted: "; what is ended in order.
+  explicit Interruption(std::string first_note);
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
   ~Interruption();

@@ -193,9 +193,9 @@ std::vector<std::string> layout_lines(const sim::Study& study) {
   return lines;
 }
 
-/// What a learned predictor was and saw, a sentence each.
+/// What a learned predictor was and saw, a sentence each; nothing if no policy predicts.
 std::vector<std::string> predictor_notes(const FinishedStudy& finished) {
-  if (!finished.predictor->is_learned()) {
+  if (!finished.predictor->is_learned() || !has_predicting_policy(finished.study->spec())) {
     return {};
   }
   std::string first = fmt::format("Predictor: {}. Measurements: {}.",

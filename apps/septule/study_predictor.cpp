@@ -244,6 +244,11 @@ std::string warning_of(const StudySettings& settings, const learn::NetworkWeight
 
 }  // namespace
 
+bool has_predicting_policy(const sim::StudySpec& spec) {
+  return std::ranges::any_of(spec.policies,
+                             [](const sched::PolicyVariant* policy) { return policy->has_error; });
+}
+
 Result<StudyPredictor> load_study_predictor(const StudySettings& settings,
                                             const sim::StudySpec& spec) {
   SEPTULE_TRY_STATUS(check_together(settings));
@@ -258,7 +263,9 @@ Result<StudyPredictor> load_study_predictor(const StudySettings& settings,
   SEPTULE_TRY(predictor.measurements, load_measurements(settings, spec, digest));
   predictor.text = predictor_text(settings, weights);
   predictor.cautions = cautions_of(settings, spec);
-  predictor.warning = warning_of(settings, weights);
+  if (has_predicting_policy(spec)) {
+    predictor.warning = warning_of(settings, weights);
+  }
   predictor.factory = std::make_unique<LearnedFactory>(std::move(weights));
   predictor.digest = digest.value();
   return predictor;

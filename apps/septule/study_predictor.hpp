@@ -34,6 +34,9 @@ struct StudyPredictor {
   }
 };
 
+/// Whether a policy of the study predicts, so that it believes a learned predictor if there is one.
+bool has_predicting_policy(const sim::StudySpec& spec);
+
 /// Reads weights and measured columns as --predictor, --mps-data and --mps-fold say. Fails, naming
 /// the setting, for files that are none, settings that do not go together, and levels of
 /// characterisation runs (of `common`) or GPU models (of `spec`) that the model does not know.

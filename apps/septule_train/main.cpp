@@ -205,7 +205,7 @@ Result<int> run_command(const app::Invocation& invocation, app::Context& context
   use_one_thread();
   SEPTULE_TRY(const learn_train::TrainingData data, load_data(invocation.text("data")));
   SEPTULE_TRY(const gpu::Geometry* geometry, context.catalogue.find(kGpuOfData));
-  const app::Interruption interruption;
+  const app::Interruption interruption("the epoch under way is finished first");
   const Session session{.data = &data,
                         .interruption = &interruption,
                         .beginning = invocation.is_given("resume") ? Session::Beginning::kResume

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/edit_distance.hpp"
+
 namespace septule {
 
 namespace {
@@ -40,24 +42,6 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   }
   const bool is_surrogate = code >= 0xD800U && code <= 0xDFFFU;
   return code < code_min || code > 0x10FFFFU || is_surrogate ? 0 : length;
-}
-
-/// Levenshtein distance of two short texts.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/edit_distance.hpp"
 #include "base/text.hpp"
 
 namespace septule::interop {
@@ -84,7 +85,8 @@ Result<std::string_view> checked_text(const InputText& input, std::size_t bytes_
 std::string unknown_name_text(std::string_view kind,
                               std::string_view name,
                               std::span<const std::string> known) {
-  const std::vector<std::string> nearest = nearest_names(name, known, 1);
+  std::vector<std::string> nearest = nearest_names(name, known, 1);
+  std::erase_if(nearest, [&](const std::string& near) { return !is_likely_meant(name, near); });
   std::string text = fmt::format("unknown {} {}", kind, quoted_for_message(name));
   if (!nearest.empty()) {
     text += fmt::format("; did you mean {}?", nearest.front());

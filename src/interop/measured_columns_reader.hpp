@@ -13,7 +13,7 @@ namespace septule::interop {
 /// times by row, level (100, 50, 14 %) and column; which job each column is; their names.
 struct MeasuredColumnsInput {
   InputText steps;    ///< unet_input.npy, float32 of rows x 3 x 7
-  InputText rows;     ///< unet_rows.csv: n_active, val5, c0..c6
+  InputText rows;     ///< unet_rows.csv: see measured_rows.hpp
   InputText classes;  ///< unet_classes.csv: class_id, model, batch
 };
 
@@ -21,7 +21,8 @@ struct MeasuredColumnsInput {
 /// `val5` ("0" to "4"), which a predictor trained on the others has not seen, or a job family
 /// ("resnet"): the rows of all mixes that hold it, which one trained without the family has not
 /// seen. Fails with kInvalidInput, naming file, row and column: not such files, row counts that
-/// differ, a time that is not in (0, 1]; kNotFound for another part, naming those there are.
+/// differ or are not in order, a time that is not in (0, 1]; kNotFound for another part, naming
+/// those there are.
 Result<predict::MeasuredColumns> read_measured_columns(const MeasuredColumnsInput& input,
                                                        std::string_view part);
 

@@ -13,84 +13,28 @@
 
 #include "base/digest.hpp"
 #include "base/text.hpp"
-#include "interop/csv_reader.hpp"
 #include "interop/input_text.hpp"
+#include "interop/measured_rows.hpp"
+#include "interop/named_table.hpp"
 #include "interop/npy_reader.hpp"
 
 namespace septule::learn_train {
 
 namespace {
 
-constexpr std::size_t kRowsMax = 100000;
 constexpr std::size_t kClassesMax = 1000;
 constexpr std::string_view kDummyModel = "dummy";
 
-/// A CSV text whose columns are asked for by name.
-class Table {
- public:
-  static Result<Table> read(const TrainingFile& file, std::size_t rows_max) {
-    const interop::InputText input{file.text, file.source_name};
-    Table table;
-    table.source_name_ = file.source_name;
-    SEPTULE_TRY(table.rows_, interop::read_csv(input, rows_max));
-    if (table.rows_.size() < 2) {
-      return interop::input_error(
-          file.source_name, 0, "", "no rows; expected a heading and a row each");
-    }
-    for (std::size_t i = 1; i < table.rows_.size(); ++i) {
-      if (table.rows_[i].cells.size() != table.rows_[0].cells.size()) {
-        return interop::input_error(file.source_name,
-                                    table.rows_[i].line,
-                                    "",
-                                    fmt::format("has {} cells; the heading has {}",
-                                                table.rows_[i].cells.size(),
-                                                table.rows_[0].cells.size()));
-      }
-    }
-    return table;
-  }
+using interop::NamedTable;
 
-  std::size_t size() const { return rows_.size() - 1; }
-
-  Result<std::string> text(std::size_t row, std::string_view column) const {
-    const auto& heading = rows_[0].cells;
-    const auto found = std::ranges::find(heading, column);
-    if (found == heading.end()) {
-      return interop::input_error(
-          source_name_, rows_[0].line, "", fmt::format("the heading has no column \"{}\"", column));
-    }
-    return rows_[row + 1].cells[static_cast<std::size_t>(found - heading.begin())];
-  }
-  Result<double> number(std::size_t row, std::string_view column) const {
-    SEPTULE_TRY(const std::string cell, text(row, column));
-    const std::optional<double> value = parse_number(cell);
-    if (!value) {
-      return error(row, column, fmt::format("{} is not a number", quoted_for_message(cell)));
-    }
-    return *value;
-  }
-  Result<int> integer(std::size_t row, std::string_view column, int min, int max) const {
-    SEPTULE_TRY(const std::string cell, text(row, column));
-    const std::optional<std::int64_t> value = parse_integer(cell);
-    if (!value || *value < min || *value > max) {
-      return error(row,
-                   column,
-                   fmt::format("{} is not valid; expected a whole number from {} to {}",
-                               quoted_for_message(cell),
-                               min,
-                               max));
-    }
-    return static_cast<int>(*value);
-  }
-  Error error(std::size_t row, std::string_view column, std::string_view what) const {
+Result<NamedTable> read_table(const TrainingFile& file, std::size_t rows_max) {
+  SEPTULE_TRY(NamedTable table, NamedTable::read({file.text, file.source_name}, rows_max));
+  if (table.size() == 0) {
     return interop::input_error(
-        source_name_, rows_[row + 1].line, fmt::format("column {}", column), what);
+        file.source_name, 0, "", "no rows; expected a heading and a row each");
   }
-
- private:
-  std::string source_name_;
-  std::vector<interop::CsvRow> rows_;
-};
+  return table;
+}
 
 constexpr int kIdMax = 1000000;
 constexpr double kTripleTolerance = 1.0001e-4;  // four decimals, rounded twice
@@ -122,7 +66,7 @@ class DataParser {
 
  private:
   Status read_classes() {
-    SEPTULE_TRY(const Table table, Table::read(files_[3], kClassesMax));
+    SEPTULE_TRY(const NamedTable table, read_table(files_[3], kClassesMax));
     int dummies = 0;
     for (std::size_t i = 0; i < table.size(); ++i) {
       JobClass job;
@@ -166,7 +110,7 @@ class DataParser {
   }
 
   Status read_profiles() {
-    SEPTULE_TRY(const Table table, Table::read(files_[4], kClassesMax * predict::kSlices));
+    SEPTULE_TRY(const NamedTable table, read_table(files_[4], kClassesMax * predict::kSlices));
     for (std::size_t i = 0; i < table.size(); ++i) {
       SEPTULE_TRY(const std::string model, table.text(i, "model"));
       SEPTULE_TRY(const int batch, table.integer(i, "batch", 1, kIdMax));
@@ -231,7 +175,7 @@ class DataParser {
   }
 
   Status read_counters() {
-    SEPTULE_TRY(const Table table, Table::read(files_[5], kClassesMax));
+    SEPTULE_TRY(const NamedTable table, read_table(files_[5], kClassesMax));
     for (std::size_t i = 0; i < table.size(); ++i) {
       SEPTULE_TRY(const std::string model, table.text(i, "model"));
       SEPTULE_TRY(const int batch, table.integer(i, "batch", 1, kIdMax));
@@ -248,40 +192,21 @@ class DataParser {
   }
 
   Status read_rows() {
-    SEPTULE_TRY(const Table table, Table::read(files_[2], kRowsMax));
-    const int class_max = static_cast<int>(data_.classes.size()) - 1;
-    std::map<int, int> fold_of_mix;
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      TrainingRow row;
-      SEPTULE_TRY(const int index, table.integer(i, "row", 0, kIdMax));
-      if (static_cast<std::size_t>(index) != i) {
-        return table.error(i, "row", fmt::format("is {}; expected {} (in order)", index, i));
-      }
-      SEPTULE_TRY(row.active, table.integer(i, "n_active", 1, static_cast<int>(kColumns)));
-      SEPTULE_TRY(row.measurement, table.integer(i, "measurement", 0, kIdMax));
-      SEPTULE_TRY(row.mix, table.integer(i, "mix", 0, kIdMax));
-      SEPTULE_TRY(row.fold, table.integer(i, "val5", 0, kFolds - 1));
-      int real = 0;
-      for (std::size_t column = 0; column < kColumns; ++column) {
-        SEPTULE_TRY(row.classes[column],
-                    table.integer(i, fmt::format("c{}", column), 0, class_max));
-        real += data_.is_dummy(row.classes[column]) ? 0 : 1;
-      }
-      if (real != row.active) {
-        return table.error(
-            i, "n_active", fmt::format("is {}; the classes name {} jobs", row.active, real));
-      }
-      const int fold = fold_of_mix.try_emplace(row.mix, row.fold).first->second;
-      if (fold != row.fold) {
-        return table.error(
-            i,
-            "val5",
-            fmt::format("is {}; mix {} was in fold {} before (a mix sits in one fold)",
-                        row.fold,
-                        row.mix,
-                        fold));
-      }
-      data_.rows.push_back(row);
+    std::vector<bool> is_filler;
+    for (const JobClass& job : data_.classes) {
+      is_filler.push_back(job.is_dummy);
+    }
+    const TrainingFile& file = files_[2];
+    SEPTULE_TRY(const auto rows,
+                interop::read_measured_rows({file.text, file.source_name}, is_filler));
+    for (const interop::MeasuredRow& row : rows) {
+      data_.rows.push_back({.measurement = row.measurement,
+                            .mix = row.mix,
+                            .fold = row.fold,
+                            .active = row.active,
+                            .classes = row.classes,
+                            .input = {},
+                            .target = {}});
     }
     return {};
   }

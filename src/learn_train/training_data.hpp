@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "interop/measured_rows.hpp"
 #include "predict/mps_matrix.hpp"
 #include "predict/slice_prediction.hpp"
 
@@ -20,7 +21,7 @@ inline constexpr std::array<int, kLevels> kLevelPercentages = {100, 50, 14};
 /// Slices of a target: 7g, 4g, 3g.
 inline constexpr std::size_t kTargetSlices = 3;
 /// Folds that the data's own column `val5` cuts the job mixes into.
-inline constexpr int kFolds = 5;
+inline constexpr int kFolds = interop::kMeasuredFolds;
 
 /// A kind of job in the data: a model at a batch size, or the filler. A plain value.
 struct JobClass {

@@ -46,5 +46,14 @@ TEST(InputText, NameFaults_AreSaid) {
   EXPECT_THAT(name_fault("a\x1b"), HasSubstr("\"a\\x1b\" holds control"));
 }
 
+TEST(InputText, UnknownNames_AreGuessedOnlyWhereTheyAreNear) {
+  // Aim: a misspelling gets a suggestion, another word only the list.
+  const std::vector<std::string> known{"job", "hold"};
+  EXPECT_EQ(unknown_name_text("column", "hodl", known),
+            "unknown column \"hodl\"; did you mean hold? known: job and hold");
+  EXPECT_EQ(unknown_name_text("column", "zork", known),
+            "unknown column \"zork\"; known: job and hold");
+}
+
 }  // namespace
 }  // namespace septule::interop

@@ -84,8 +84,8 @@ TEST(MeasuredColumnsReader, Family_HasAllMixesWithIt) {
 }
 
 TEST(MeasuredColumnsReader, UnknownPart_IsNotFound_NamingWhatThereIs) {
-  // Aim: neither fold nor family; the filler is no family.
-  for (const char* part : {"5", "-1", "dummy", "", "resnets"}) {
+  // Aim: neither fold nor family, a fold written oddly; the filler is no family.
+  for (const char* part : {"5", "-1", "00", "01", "-0", "dummy", "", "resnets"}) {
     const auto columns = Files().read(part);
     ASSERT_FALSE(columns.has_value()) << part;
     EXPECT_EQ(columns.error().code, ErrorCode::kNotFound);
@@ -109,7 +109,7 @@ TEST(MeasuredColumnsReader, InvalidFiles_AreRefusedNamingThePlace) {
     EXPECT_THAT(message(files), HasSubstr("unet_input.npy: row 1, level 0, column 0"));
   }
   files = Files();
-  files.rows = "row,n_active,val5,c0\n0,1,0,0\n";
+  files.rows = "row,n_active,measurement,mix,val5,c0\n0,1,0,0,0,0\n";
   EXPECT_THAT(message(files), HasSubstr("unet_rows.csv:1: has no column \"c1\""));
   files = Files();
   files.rows.replace(files.rows.find("0,1,0,0,3"), 9, "0,8,0,0,3");
@@ -120,6 +120,25 @@ TEST(MeasuredColumnsReader, InvalidFiles_AreRefusedNamingThePlace) {
   files = Files();
   files.rows.clear();
   EXPECT_THAT(message(files), HasSubstr("unet_rows.csv"));
+}
+
+TEST(MeasuredColumnsReader, RowsThatContradict_AreRefused) {
+  // Aim: rows that cannot be those of the array, so that no job gets another's measurements.
+  const std::string heading = "row,n_active,measurement,mix,val5,c0,c1,c2,c3,c4,c5,c6\n";
+  const auto message = [&](std::string_view rows) {
+    Files files;
+    files.rows = heading + std::string(rows);
+    const auto columns = files.read("0");
+    return columns.has_value() ? std::string("accepted") : columns.error().message;
+  };
+  EXPECT_THAT(message("1,2,1,1,0,1,0,2,2,2,2,2\n0,1,0,0,3,0,2,2,2,2,2,2\n"),
+              HasSubstr("unet_rows.csv:2: row: is 1; expected 0 (in order)"));
+  EXPECT_THAT(message("0,1,0,0,3,0,2,2,2,2,2,2\n1,3,1,1,0,1,0,2,2,2,2,2\n"),
+              HasSubstr("unet_rows.csv:3: n_active: is 3; the classes name 2 jobs"));
+  EXPECT_THAT(message("0,1,0,0,3,0,2,2,2,2,2,2\n1,1,1,0,0,2,0,2,2,2,2,2\n"),
+              HasSubstr("unet_rows.csv:3: val5: is 0; mix 0 was in fold 3 before"));
+  EXPECT_THAT(message("0,1,0,0,3,0,2,2,2,2,2\n"), HasSubstr("has 11 cells; the heading has 12"));
+  EXPECT_THAT(message(""), HasSubstr("unet_rows.csv: no rows"));
 }
 
 TEST(MeasuredColumnsReader, PublishedData_Folds_PartTheRealColumns) {

@@ -106,7 +106,7 @@ TEST(TrainingData, BrokenInvariants_AreErrors) {
   // Aim: rows that contradict themselves are refused: fold of a mix, jobs counted, targets.
   SyntheticData folds = synthetic_data(20);
   replace_first(folds.files[2].text, "\n1,", "\n1,9");  // another number of jobs: not 1..7
-  EXPECT_THAT(fault_of(folds), HasSubstr("column n_active"));
+  EXPECT_THAT(fault_of(folds), HasSubstr(": n_active: "));
 
   SyntheticData mix = synthetic_data(20);
   const std::size_t second = mix.files[2].text.find("\n1,") + 3;

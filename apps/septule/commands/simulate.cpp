@@ -116,7 +116,7 @@ Result<int> print_study(const FinishedStudy& finished,
 
 /// Runs it; the exit code is not 0 if it was interrupted.
 Result<int> run_interruptibly(sim::Study& study, FinishedStudy& finished, StudyRun how) {
-  const Interruption interruption;
+  const Interruption interruption("the runs under way are finished first");
   how.interruption = &interruption;
   const Status done = run_study(study, finished, how);
   const auto signal = interruption.signal();
