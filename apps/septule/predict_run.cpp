@@ -55,7 +55,6 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
   } else {
     SEPTULE_TRY(weights, learn::builtin_weights(invocation.text("model")));
     loaded.source = "built in";
-    loaded.trained_on = kTrainedGpu;
   }
   SEPTULE_TRY(loaded.model, learn::make_slice_model(weights));
   if (invocation.is_given("weights") && invocation.is_given("model") &&
@@ -65,6 +64,8 @@ Result<LoadedModel> load_model(const Invocation& invocation) {
                              invocation.text("model"),
                              loaded.model->name())};
   }
+  const auto counters = weights.settings.find("counters");
+  loaded.has_counters = counters != weights.settings.end() && counters->second == 1;
   loaded.recipe = std::move(weights.recipe);
   return loaded;
 }
@@ -75,11 +76,10 @@ namespace {
 /// network believes of it. Only on the GPU model that the network knows: elsewhere equal slices
 /// have other memory.
 predict::MpsMatrix matrix_with_fits(const interop::MpsRun& run,
-                                    const LoadedModel& model,
                                     const gpu::Geometry& geometry,
                                     const optimize::SliceProfiles& profiles) {
   predict::MpsMatrix matrix = run.matrix;
-  if (model.trained_on && *model.trained_on != geometry.key()) {
+  if (geometry.key() != learn::kTrainedGpu) {
     return matrix;
   }
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
@@ -94,18 +94,28 @@ predict::MpsMatrix matrix_with_fits(const interop::MpsRun& run,
   return matrix;
 }
 
+/// What a model says of a matrix, whose columns it counts from 1, with the names of run and jobs.
+std::string with_names(std::string message, const interop::MpsRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const std::string column = fmt::format("column {} ", j + 1);
+    if (const std::size_t at = message.find(column); at != std::string::npos) {
+      message.replace(
+          at, column.size(), fmt::format("job {} ", quoted_for_message(run.jobs[j].name)));
+      break;
+    }
+  }
+  return (run.name.empty() ? "" : fmt::format("run {}: ", quoted_for_message(run.name))) + message;
+}
+
 }  // namespace
 
 Result<PredictedRun> predict_run(const interop::MpsRun& run,
                                  const LoadedModel& model,
                                  const gpu::Geometry& geometry,
                                  const optimize::SliceProfiles& profiles) {
-  const auto predictions = model.predict(matrix_with_fits(run, model, geometry, profiles));
+  const auto predictions = model.predict(matrix_with_fits(run, geometry, profiles));
   if (!predictions) {
-    return Error{predictions.error().code,
-                 fmt::format("{}{}",
-                             run.name.empty() ? "" : quoted_for_message(run.name) + ": ",
-                             predictions.error().message)};
+    return Error{predictions.error().code, with_names(predictions.error().message, run)};
   }
   PredictedRun result{.name = run.name, .matrix = run.matrix};
   for (std::size_t i = 0; i < run.jobs.size(); ++i) {

@@ -19,8 +19,6 @@
 
 namespace septule::app {
 
-/// The GPU on which the built-in networks' training data were measured.
-inline constexpr std::string_view kTrainedGpu = "A100-40GB";
 /// Of the intervals that are shown; kIntervalSds standard deviations either side (normal law).
 inline constexpr double kIntervalCoverage = 0.9;
 inline constexpr double kIntervalSds = 1.6449;
@@ -30,9 +28,7 @@ struct LoadedModel {
   std::unique_ptr<predict::SliceModel> model;
   std::string source;  ///< "built in" or the path of --weights
   learn::TrainingRecipe recipe;
-  /// The GPU model on which the training data were measured; nothing for weights of one's own,
-  /// which do not say it.
-  std::optional<std::string_view> trained_on;
+  bool has_counters = false;  ///< it looks at the four counters of a job, if it has all of them
   bool is_regressed = false;  ///< 2g and 1g by regression (--regression)
 
   /// What the model believes; 2g and 1g replaced with --regression.

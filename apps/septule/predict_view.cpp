@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "gpu/inventory.hpp"
+#include "learn/slice_models.hpp"
 #include "report/table.hpp"
 #include "septule/inputs.hpp"
 #include "septule/plan_view.hpp"
@@ -308,14 +309,13 @@ nlohmann::ordered_json predict_document(const PredictView& view) {
   const learn::TrainingRecipe& recipe = view.model.recipe;
   Json model{{"name", view.model.model->name()},
              {"weights", view.model.source},
-             {"trained_on", view.model.trained_on ? Json(*view.model.trained_on) : Json(nullptr)},
+             {"trained_on", learn::kTrainedGpu},
              {"recipe", recipe.command},
              {"seed", recipe.seed},
              {"data_digest", recipe.data_digest}};
   Json document{
       {"schema", "septule-predict/1"}, {"source", view.source_name}, {"gpu", view.geometry.key()}};
-  document["is_trained_gpu"] =
-      view.model.trained_on ? Json(*view.model.trained_on == view.geometry.key()) : Json(nullptr);
+  document["is_trained_gpu"] = view.geometry.key() == learn::kTrainedGpu;
   document["model"] = std::move(model);
   document["small_slices"] = view.model.is_regressed ? "regression" : "network";
   document["interval_coverage"] = kIntervalCoverage;

@@ -22,8 +22,6 @@ namespace septule::app {
 namespace {
 
 constexpr std::string_view kTable = "table";
-/// The GPU of all measurements that networks were trained on.
-constexpr std::string_view kTrainedOn = "A100-40GB";
 /// Of mean step times over ten seconds, if nothing else is said [D].
 constexpr double kMeasurementNoise = 0.02;
 
@@ -222,14 +220,14 @@ std::vector<std::string> cautions_of(const StudySettings& settings, const sim::S
   std::vector<std::string> others;
   for (const sim::StudyCluster& cluster : spec.clusters) {
     const std::string key = cluster.geometry->key();
-    if (key != kTrainedOn && std::ranges::find(others, key) == others.end()) {
+    if (key != learn::kTrainedGpu && std::ranges::find(others, key) == others.end()) {
       others.push_back(key);
     }
   }
   if (!others.empty()) {
     cautions.push_back(fmt::format(
         "Networks are trained on measurements of an {}; how wrong they are on {} was not measured.",
-        kTrainedOn,
+        learn::kTrainedGpu,
         joined_with_and(others)));
   }
   return cautions;

@@ -121,11 +121,19 @@ Status visit_csv(const InputText& input,
 
 Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_max) {
   std::vector<CsvRow> rows;
+  const auto keep = [&](CsvRow row) -> Status {
+    if (rows.size() == rows_max + 1) {
+      return input_error(input.source_name,
+                         row.line,
+                         "",
+                         fmt::format("more than {} rows; that is the limit", rows_max));
+    }
+    rows.push_back(std::move(row));
+    return {};
+  };
+  // The heading, and one row more that `keep` refuses.
   SEPTULE_TRY_STATUS(
-      visit_csv(input, {.bytes_max = kInputBytesMax, .rows_max = rows_max}, [&](CsvRow row) {
-        rows.push_back(std::move(row));
-        return Status();
-      }));
+      visit_csv(input, {.bytes_max = kInputBytesMax, .rows_max = rows_max + 2}, keep));
   return rows;
 }
 

@@ -17,13 +17,13 @@ struct CsvRow {
 };
 
 /// The rows of a CSV text (commas, double quotes, blank lines left out), the heading included.
-/// Fails with kInvalidInput beyond kColumnsMax columns or `rows_max` rows, and for a quote that is
-/// misplaced or never closed.
+/// Fails with kInvalidInput beyond kColumnsMax columns or `rows_max` rows below the heading, and
+/// for a quote that is misplaced or never closed.
 Result<std::vector<CsvRow>> read_csv(const InputText& input, std::size_t rows_max);
 
-/// Like read_csv with limits of one's own, for inputs that may be large: each row, the heading
-/// included, is handed to `visit` as soon as it is read and is not kept. An error of `visit` ends
-/// the reading and is passed on.
+/// Like read_csv with limits of one's own (rows_max counts the heading), for inputs that may be
+/// large: each row, the heading included, is handed to `visit` as soon as it is read and is not
+/// kept. An error of `visit` ends the reading and is passed on.
 struct CsvLimits {
   std::size_t bytes_max = kInputBytesMax;
   std::size_t rows_max = 0;

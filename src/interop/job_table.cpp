@@ -42,7 +42,7 @@ class TableReader {
       : input_(input), geometry_(geometry) {}
 
   Result<JobTable> read() {
-    SEPTULE_TRY(const std::vector<CsvRow> rows, read_csv(input_, kJobsMax + 1));
+    SEPTULE_TRY(const std::vector<CsvRow> rows, read_csv(input_, kJobsMax));
     if (!geometry_.has_profile_table()) {
       return input_error(input_.source_name,
                          0,

@@ -310,7 +310,7 @@ class MpsReader {
             fmt::format("is null at {} %, but column {} has a time at another level; expected a "
                         "time at each level, or null at all for an absent job",
                         matrix.levels[missing].atp.value(),
-                        column));
+                        column + 1));
       }
       present += count != 0 ? 1 : 0;
     }

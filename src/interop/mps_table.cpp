@@ -1,6 +1,7 @@
 #include "interop/mps_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -58,7 +59,7 @@ class TableReader {
   explicit TableReader(const InputText& input) : input_(input) {}
 
   Result<std::vector<MpsRun>> read() {
-    SEPTULE_TRY(const std::vector<CsvRow> rows, read_csv(input_, kMpsRowsMax + 1));
+    SEPTULE_TRY(const std::vector<CsvRow> rows, read_csv(input_, kMpsRowsMax));
     if (rows.empty()) {
       return error(0, "", fmt::format("no heading; expected {}", kHeadingText));
     }
@@ -209,8 +210,9 @@ class TableReader {
         (column.kind == Column::Kind::kRun ? key.run : key.job) = cell;
         return {};
       case Column::Kind::kLevel: {
-        const std::optional<std::int64_t> level = parse_integer(cell);
-        if (!level || *level < 1 || *level > 100) {
+        const bool is_level =
+            number && *number >= 1 && *number <= 100 && *number == std::floor(*number);
+        if (!is_level) {
           return cell_error(line,
                             column,
                             fmt::format("{} is not valid; expected a whole percentage from 1 to "
@@ -218,7 +220,7 @@ class TableReader {
                                         quoted_for_message(cell),
                                         percentage_hint(cell)));
         }
-        key.level = static_cast<int>(*level);
+        key.level = static_cast<int>(*number);
         return {};
       }
       case Column::Kind::kStep:

@@ -14,7 +14,7 @@ namespace septule::interop {
 Result<NamedTable> NamedTable::read(const InputText& input, std::size_t rows_max) {
   NamedTable table;
   table.source_ = input.source_name;
-  SEPTULE_TRY(table.rows_, read_csv(input, rows_max + 1));
+  SEPTULE_TRY(table.rows_, read_csv(input, rows_max));
   if (table.rows_.empty()) {
     return input_error(input.source_name, 0, "", "holds no heading");
   }

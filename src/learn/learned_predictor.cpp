@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "learn/slice_models.hpp"
 
 namespace septule::learn {
 
@@ -229,8 +230,12 @@ void LearnedPredictor::refresh(Belief& belief, job::SignatureIndex signature) co
   }
 }
 
-/// By the declared memory of the signature, whatever the submitter stated beyond it.
+/// By the declared memory of the signature, whatever the submitter stated beyond it. Nothing on GPU
+/// models other than the one that networks know.
 std::optional<ComputeSlices> LearnedPredictor::smallest_slice(job::SignatureIndex signature) const {
+  if (fit_.book().geometry().key() != kTrainedGpu) {
+    return std::nullopt;
+  }
   const auto smallest = fit_.book().smallest(signature);
   return smallest.has_value() ? std::optional(fit_.book().geometry().profile(*smallest).slices)
                               : std::nullopt;

@@ -17,8 +17,8 @@ namespace septule::learn {
 
 /// Believes what a slice model makes of characterisation runs: all jobs of a run together are one
 /// MPS matrix (more than kCoRunnersMax go in groups of so many, in the order given), with the
-/// smallest slice that each fits. Whether memory fits is declared (DeclaredFit), never predicted;
-/// speeds of the book are not looked at.
+/// smallest slice that each fits where the GPU model is kTrainedGpu. Whether memory fits is
+/// declared (DeclaredFit), never predicted; speeds of the book are not looked at.
 /// - kPerJob: each job is known by the runs that it was in itself.
 /// - kPerSignature: what runs and observations have shown of a signature holds for its later jobs.
 /// A

@@ -10,6 +10,11 @@
 
 namespace septule::learn {
 
+/// The GPU model on which the training data of all networks were measured: the built-in ones, and,
+/// as the file does not say it, those of any weights file. What fits a slice tells alike jobs apart
+/// (MpsMatrix::smallest) on this model only: equal slices of others have other memory.
+inline constexpr std::string_view kTrainedGpu = "A100-40GB";
+
 /// Builds the network that the weights describe ("slice-net": ours; "unet": the paper's). The model
 /// keeps what it needs of `weights`. Fails with kInvalidInput if the kind is unknown or a tensor or
 /// setting is missing or has another shape than the form asks for.

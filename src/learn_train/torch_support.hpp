@@ -2,8 +2,8 @@
 
 // The only file that includes LibTorch; only the translation units that train include it (each
 // costs half a minute to compile).
-#include <torch/autograd.h>
 #include <ATen/Parallel.h>
+#include <torch/autograd.h>
 #include <torch/types.h>
 // LibTorch brings glog's macros along; ours are named SEPTULE_*, nobody else's shall be in reach.
 #undef CHECK

@@ -15,6 +15,36 @@ double rounded(double speed) {
   return std::round(speed * kSteps) / kSteps;
 }
 
+MemoryFit unpublished_or_fit(std::optional<Bytes> has, Bytes needs) {
+  if (!has) {
+    return MemoryFit::kNotPublished;
+  }
+  return *has >= needs ? MemoryFit::kFits : MemoryFit::kTooSmall;
+}
+
+/// The fit of a slice whose memory is not published, by memory slices: what is too large for as
+/// many or more does not fit; what is declared to fit, or fits as many or fewer, does.
+MemoryFit fit_by_others(const gpu::Geometry& geometry,
+                        const SliceProfiles& profiles,
+                        const PredictedJob& job,
+                        const SliceFits& published,
+                        std::size_t slice) {
+  const MemorySlices size = geometry.profile(profiles[slice]).size();
+  MemoryFit fit = job.smallest ? MemoryFit::kFits : MemoryFit::kNotPublished;
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    const MemorySlices other = geometry.profile(profiles[i]).size();
+    const bool is_published = geometry.profile(profiles[i]).memory.has_value();
+    if (is_published && published[i] == MemoryFit::kTooSmall && other >= size &&
+        !(job.smallest && i > static_cast<std::size_t>(*job.smallest))) {
+      return MemoryFit::kTooSmall;
+    }
+    if (is_published && published[i] == MemoryFit::kFits && other <= size) {
+      fit = MemoryFit::kFits;
+    }
+  }
+  return fit;
+}
+
 }  // namespace
 
 Result<SliceProfiles> slice_profiles(const gpu::Geometry& geometry) {
@@ -66,10 +96,14 @@ SliceFits slice_fits(const gpu::Geometry& geometry,
       fits[i] = MemoryFit::kTooSmall;
     } else if (!job.memory) {
       fits[i] = job.smallest ? MemoryFit::kFits : MemoryFit::kNotDeclared;
-    } else if (const std::optional<Bytes> memory = geometry.profile(profiles[i]).memory; !memory) {
-      fits[i] = MemoryFit::kNotPublished;
     } else {
-      fits[i] = *memory >= *job.memory ? MemoryFit::kFits : MemoryFit::kTooSmall;
+      fits[i] = unpublished_or_fit(geometry.profile(profiles[i]).memory, *job.memory);
+    }
+  }
+  const SliceFits published = fits;
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    if (published[i] == MemoryFit::kNotPublished) {
+      fits[i] = fit_by_others(geometry, profiles, job, published, i);
     }
   }
   return fits;
@@ -83,6 +117,9 @@ plan::JobSpeeds expected_speeds(const gpu::Geometry& geometry,
   const SliceFits fits = slice_fits(geometry, profiles, job);
   for (std::size_t i = 0; i < predict::kSlices; ++i) {
     if (may_be_used(fits[i])) {
+      if (!geometry.profile(profiles[i]).memory) {
+        speeds.memory.reset();
+      }
       speeds.speed[static_cast<std::size_t>(profiles[i].value())] =
           rounded(std::clamp(job.prediction.speed[i], plan::kSpeedMin, plan::kSpeedMax));
     }

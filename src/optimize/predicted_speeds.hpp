@@ -43,14 +43,18 @@ struct PredictedJob {
 };
 
 using SliceFits = std::array<MemoryFit, predict::kSlices>;
-/// The fit of a job by slice. Declared memory and smallest slice must both allow a slice.
+/// The fit of a job by slice. Declared memory and smallest slice must both allow a slice. Where the
+/// memory of a slice is not published: what fits a published slice fits every one with as many
+/// memory slices, what is too large for one is too large for every one with as few, and `smallest`
+/// decides; otherwise kNotPublished.
 SliceFits slice_fits(const gpu::Geometry& geometry,
                      const SliceProfiles& profiles,
                      const PredictedJob& job);
 
 /// The job as the optimizer takes it: its expected speeds on the slices that it may use, 0 on all
 /// other profiles. Speeds are brought into plan::kSpeedMin..kSpeedMax and rounded to multiples of
-/// 1e-9. Declared memory goes along, so that the plan's checker judges it too.
+/// 1e-9. Declared memory goes along, so that the plan's checker judges it too; not where it may use
+/// a slice whose memory is not published, which the checker could not judge.
 plan::JobSpeeds expected_speeds(const gpu::Geometry& geometry,
                                 const SliceProfiles& profiles,
                                 const PredictedJob& job);

@@ -69,10 +69,12 @@ Result<PlaceResources> place_resources(const Place& place, ActiveThreadPercentag
     }
     const gpu::GpuInstanceProfile& profile = gpu.profile(*place.profile);
     const std::optional<int> total = gpu.facts().sm_total;
-    out.is_estimated = !profile.sm_count.has_value() || !total.has_value();
-    out.resources.compute =
-        out.is_estimated ? share_by_slices(gpu, profile)
-                         : static_cast<double>(*profile.sm_count) / static_cast<double>(*total);
+    if (profile.sm_count.has_value() && total.has_value()) {
+      out.resources.compute = static_cast<double>(*profile.sm_count) / static_cast<double>(*total);
+    } else {
+      out.is_estimated = true;
+      out.resources.compute = share_by_slices(gpu, profile);
+    }
     out.resources.bandwidth = static_cast<double>(profile.size().value()) /
                               static_cast<double>(gpu.memory_slices().value());
   }

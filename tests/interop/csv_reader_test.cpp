@@ -31,7 +31,7 @@ TEST(CsvReader, Faults_NameTheLine) {
   // A quote in the wrong place or never closed, and the limits.
   EXPECT_THAT(refusal(read_csv({"a\nb\"c\n", "x.csv"}, 10)), HasSubstr("x.csv:2: a misplaced"));
   EXPECT_THAT(refusal(read_csv({"a\n\"b\n\nc", "x.csv"}, 10)), HasSubstr("x.csv:2: a quoted cell"));
-  EXPECT_THAT(refusal(read_csv({"a\nb\nc\n", "x.csv"}, 2)), HasSubstr("x.csv:3: more than 2 rows"));
+  EXPECT_THAT(refusal(read_csv({"a\nb\nc\n", "x.csv"}, 1)), HasSubstr("x.csv:3: more than 1 rows"));
   EXPECT_THAT(refusal(read_csv({"a\n" + std::string(64, ','), "x.csv"}, 2)),
               HasSubstr("x.csv:2: more than 64 columns"));
   EXPECT_TRUE(read_csv({std::string(63, ','), "x.csv"}, 2));

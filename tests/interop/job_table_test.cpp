@@ -120,7 +120,7 @@ TEST(JobTable, Limits_Hold) {
   const auto full = read(rows);
   ASSERT_TRUE(full) << full.error().message;
   EXPECT_EQ(full->jobs.size(), 10000U);
-  EXPECT_THAT(refusal(read(rows + "one more,1\n")), HasSubstr("more than 10001 rows"));
+  EXPECT_THAT(refusal(read(rows + "one more,1\n")), HasSubstr("more than 10000 rows"));
   EXPECT_THAT(refusal(read("name,s7" + std::string(63, ',') + "\n")), HasSubstr("64 columns"));
   EXPECT_THAT(refusal(read(std::string((1U << 20U) + 1, 'a'))), HasSubstr("at most 1048576"));
   EXPECT_THAT(refusal(read("name,s7\n" + std::string(201, 'a') + ",1\n")), HasSubstr("201 bytes"));

@@ -185,6 +185,29 @@ TEST(MpsMeasurements, RunsAboveTheLimit_AreRefused) {
     runs += fmt::format("r{},a,1,1\n", i);
   }
   EXPECT_THAT(refusal(read(runs)), HasSubstr("column run: more than 1000 runs"));
+  std::string rows = "run,job,atp,step_s\n";
+  for (std::size_t i = 0; i < kMpsRowsMax; ++i) {
+    rows += fmt::format("r{},{},{},1\n", i / 100, i / 16 % 7, 1 + i % 16);
+  }
+  EXPECT_THAT(refusal(read(rows)), ::testing::Not(HasSubstr("rows; that is the limit")));
+  EXPECT_EQ(refusal(read(rows + "r,1,1,1\n")),
+            "run.csv:20002: more than 20000 rows; that is the limit");
+}
+
+TEST(MpsMeasurements, WholePercentages_MayBeWrittenAsDecimals) {
+  // A spreadsheet's "100.0" is 100 in both forms, and then the same level as "100".
+  const auto table = read("job,atp,step_s\na,100.0,1\nb,100,2\na,5e1,1\nb,50.00,2\n");
+  ASSERT_TRUE(table) << table.error().message;
+  const auto json = read(
+      R"({"schema": "septule-mps/1", "mps_levels": [100.0, 5e1], "jobs": [
+         {"name": "a", "step_s": [1, 1]}, {"name": "b", "step_s": [2, 2]}]})");
+  ASSERT_TRUE(json) << json.error().message;
+  EXPECT_EQ(table->at(0).matrix, json->at(0).matrix);
+  for (const char* level : {"100.5", "0.5", "100.0001", "0", "101", "nan", "inf", "1e9", ""}) {
+    EXPECT_THAT(refusal(read(fmt::format("job,atp,step_s\na,{},1\n", level))),
+                HasSubstr("expected a whole percentage from 1 to 100"))
+        << level;
+  }
 }
 
 TEST(MpsMeasurements, JsonOfOneRun_IsWhatTheTableGives) {
@@ -340,13 +363,13 @@ TEST(MpsLine, SmallestSlice_GoesIntoTheMatrix) {
 }
 
 TEST(MpsLine, Faults_NameTheLineOfTheStream) {
-  // A line's number is that of the stream, its column that of the list.
+  // A line is named by its number in the stream, a cell by its pointer, a column from 1.
   const std::string seven = "[1,1,1,1,1,1,1]";
   EXPECT_EQ(refusal(read_line(line("[100]", "[[1,1,1,-2,1,1,1]]"))),
             "in:7: /step_time/0/3: is the number -2; expected a step time above 0 (1e-12 to 1e12), "
             "or null for an absent job");
   EXPECT_EQ(refusal(read_line(line("[100,14]", "[" + seven + ",[1,1,null,1,1,1,1]]"))),
-            "in:7: /step_time/1/2: is null at 14 %, but column 2 has a time at another level; "
+            "in:7: /step_time/1/2: is null at 14 %, but column 3 has a time at another level; "
             "expected a time at each level, or null at all for an absent job");
   EXPECT_EQ(refusal(read_line(line("[100,50,14]", "[" + seven + "]"))),
             "in:7: /step_time: is a list of 1; expected a list of 3: a row for each of the "

@@ -186,6 +186,20 @@ TEST(LearnedPredictor, RunOfSeveral_Matrix_HasThemTogetherAndNothingForTheAbsent
   EXPECT_EQ(predictor->guess_count(), 0);
 }
 
+TEST(LearnedPredictor, OtherGpuModel_Matrix_SaysNothingOfFits) {
+  // Aim: a network trained on A100-40GB takes 1g for less memory than an A100-80GB has there.
+  const predict::SpeedBook sister = make_book(model("A100-80GB"), {amdahl("a", 30, 70)});
+  std::vector<MpsMatrix> asked;
+  auto made = LearnedPredictor::make(sister, std::make_unique<FakeModel>(&asked), {});
+  ASSERT_TRUE(made.has_value());
+  const std::unique_ptr<LearnedPredictor> predictor = std::move(made).value();
+  predictor->submitted(spec(0, 0));
+  predictor->characterised_alone(sample(0, 0, 200));
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].smallest[0], std::nullopt);
+  EXPECT_NE(sister.smallest(SignatureIndex(0)), std::nullopt) << "what fits is known all the same";
+}
+
 TEST(LearnedPredictor, NothingMeasured_Guess_IsCountedAndReplacedByTheNextRun) {
   // Aim: a job that made no step gets the root of its share, and a later run counts alone.
   const auto predictor = make(Knowledge::kPerSignature);

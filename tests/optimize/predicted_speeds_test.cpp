@@ -74,6 +74,64 @@ TEST_F(PredictedSpeedsTest, SmallestSlice_AndMemoryMustBothAllow) {
             (SliceFits{kFits, kFits, kFits, kFits, kTooSmall}));
 }
 
+TEST_F(PredictedSpeedsTest, UnpublishedMemory_FollowsFromWhatIsKnownOfOtherSlices) {
+  // Aim: what fits a slice fits those with more memory; smallest decides where nothing is
+  // published.
+  using enum MemoryFit;
+  const gpu::Geometry& b200 = geometry("B200-180GB");
+  const SliceProfiles b200_profiles = slice_profiles(b200).value();
+  const auto on_b200 = [&](const PredictedJob& job) {
+    return slice_fits(b200, b200_profiles, job);
+  };
+  EXPECT_EQ(on_b200({.memory = Bytes::mebibytes(30000)}),
+            (SliceFits{kFits, kFits, kFits, kFits, kTooSmall}));
+  EXPECT_EQ(on_b200({.memory = Bytes::mebibytes(60000)}),
+            (SliceFits{kNotPublished, kNotPublished, kNotPublished, kTooSmall, kTooSmall}));
+  EXPECT_EQ(on_b200({.memory = Bytes::mebibytes(60000), .smallest = Slice::k3g}),
+            (SliceFits{kFits, kFits, kFits, kTooSmall, kTooSmall}));
+  const gpu::Geometry& b300 = geometry("B300-269GB");
+  const SliceProfiles b300_profiles = slice_profiles(b300).value();
+  EXPECT_EQ(slice_fits(b300, b300_profiles, {.memory = Bytes::mebibytes(18432)}),
+            (SliceFits{kNotPublished, kNotPublished, kNotPublished, kNotPublished, kNotPublished}));
+  EXPECT_EQ(
+      slice_fits(b300, b300_profiles, {.memory = Bytes::mebibytes(18432), .smallest = Slice::k2g}),
+      (SliceFits{kFits, kFits, kFits, kFits, kTooSmall}));
+}
+
+TEST_F(PredictedSpeedsTest, Fits_GrowWithMemorySlicesOnEveryModel) {
+  // Aim: for any memory, a slice with more memory slices than one that fits fits as well.
+  for (const gpu::Geometry& geometry : catalogue_.geometries()) {
+    const Result<SliceProfiles> profiles = slice_profiles(geometry);
+    for (std::uint64_t mib = 1000; profiles && mib < 300000; mib += 1000) {
+      const SliceFits found = slice_fits(geometry, *profiles, {.memory = Bytes::mebibytes(mib)});
+      for (std::size_t i = 0; i < predict::kSlices; ++i) {
+        for (std::size_t j = 0; j < predict::kSlices; ++j) {
+          const bool is_larger =
+              geometry.profile((*profiles)[j]).size() > geometry.profile((*profiles)[i]).size();
+          if (is_larger && found[i] == MemoryFit::kFits) {
+            EXPECT_EQ(found[j], MemoryFit::kFits) << geometry.key() << " " << mib;
+          }
+          if (is_larger && found[j] == MemoryFit::kTooSmall) {
+            EXPECT_EQ(found[i], MemoryFit::kTooSmall) << geometry.key() << " " << mib;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PredictedSpeedsTest, ExpectedSpeeds_UnpublishedMemory_IsLeftToTheFitsAlone) {
+  // Aim: a checker that cannot know the profile's memory is not given the job's.
+  const gpu::Geometry& b200 = geometry("B200-180GB");
+  PredictedJob job{.name = "a", .memory = Bytes::mebibytes(30000)};
+  job.prediction.speed = {1, 0.8, 0.7, 0.5, 0.2};
+  const SliceProfiles profiles = slice_profiles(b200).value();
+  const plan::JobSpeeds speeds = expected_speeds(b200, profiles, job);
+  EXPECT_EQ(speeds.memory, std::nullopt);
+  EXPECT_EQ(speeds.speed[static_cast<std::size_t>(profiles[0].value())], 1);
+  EXPECT_EQ(speeds.speed[static_cast<std::size_t>(profiles[4].value())], 0);
+}
+
 TEST_F(PredictedSpeedsTest, ExpectedSpeeds_StandOnThePlainProfilesThatFit) {
   // Aim: the optimizer sees predictions where the job fits, 0 elsewhere, and figures in range.
   const gpu::Geometry& a100 = geometry("A100-40GB");

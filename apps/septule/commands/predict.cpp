@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "learn/canonical_levels.hpp"
+#include "learn/slice_models.hpp"
 #include "septule/app.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -78,6 +79,32 @@ void say_unused_levels(const PredictedRun& run) {
   }
 }
 
+/// Counters given in vain: the network takes those of a job all or none.
+void say_unused_counters(const PredictedRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const predict::JobCounters& counters = run.matrix.counters[j];
+    std::vector<std::string> missing;
+    const auto note = [&missing](const std::optional<double>& counter, std::string_view name) {
+      if (!counter) {
+        missing.emplace_back(name);
+      }
+    };
+    note(counters.sm_percent, "sm_percent");
+    note(counters.memory_percent, "memory_percent");
+    note(counters.power_watts, "power_w");
+    note(counters.footprint_mib, "footprint_mib");
+    constexpr std::size_t kCounters = 4;
+    if (!missing.empty() && missing.size() < kCounters) {
+      say_warning(
+          fmt::format("{}job {} lacks {}: the network uses the four counters of a job "
+                      "together, and so none of this job's",
+                      prefix_of(run),
+                      quoted_for_message(run.jobs[j].name),
+                      joined_with_and(missing)));
+    }
+  }
+}
+
 /// Declared memory that is likely meant otherwise.
 void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
   constexpr Bytes kLittle = Bytes::mebibytes(100);
@@ -112,19 +139,31 @@ void say_memory_doubts(const PredictView& view, const PredictedRun& run) {
   }
 }
 
+/// Slices of which it is not known whether the job fits: "7g, 4g and 3g".
+std::string unknown_slices(const PredictedRun& run, std::size_t job) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < predict::kSlices; ++i) {
+    if (run.fits[job][i] == optimize::MemoryFit::kNotPublished) {
+      names.emplace_back(predict::kSliceNames[i]);
+    }
+  }
+  return joined_with_and(names);
+}
+
 /// What a reader of the speeds must know and the input did not say.
 void say_doubts(const PredictView& view) {
-  if (!view.model.trained_on) {
-    say_detail("weights do not say on which GPU model their training data were measured");
-  } else if (view.geometry.key() != *view.model.trained_on) {
+  if (view.geometry.key() != learn::kTrainedGpu) {
     say_note(
         fmt::format("the network was trained with measurements of {}: how well its speeds hold "
                     "on {} is not known",
-                    kTrainedGpu,
+                    learn::kTrainedGpu,
                     view.geometry.key()));
   }
   for (const PredictedRun& run : view.runs) {
     say_unused_levels(run);
+    if (view.model.has_counters) {
+      say_unused_counters(run);
+    }
     say_memory_doubts(view, run);
     std::vector<std::string> names;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
@@ -141,26 +180,40 @@ void say_doubts(const PredictView& view) {
   }
 }
 
-/// "job big fits no slice of A100-40GB: it needs 50.0 GiB, and 7g.40gb has 39.5 GiB".
-std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
-  const std::string prefix = prefix_of(run);
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    const bool fits_somewhere = std::ranges::any_of(run.fits[j], optimize::may_be_used);
-    if (fits_somewhere) {
-      continue;
-    }
-    const optimize::PredictedJob& job = run.jobs[j];
-    const gpu::GpuInstanceProfile& whole = view.geometry.profile(view.profiles.front());
-    return fmt::format("{}job {} fits no slice of {}: it needs {:.2f} GiB, and {} has {}",
-                       prefix,
-                       quoted_for_message(job.name),
-                       view.geometry.key(),
-                       job.memory.value_or(Bytes()).to_gibibytes(),
-                       whole.name,
-                       whole.memory ? fmt::format("{:.2f} GiB", whole.memory->to_gibibytes())
-                                    : "an unpublished amount");
+/// Of a job that is not known to fit any slice: "job big fits no slice of A100-40GB: it needs 50.0
+/// GiB, and 7g.40gb has 39.5 GiB".
+std::string no_slice_text(const PredictView& view, const PredictedRun& run, std::size_t job) {
+  const std::string name = quoted_for_message(run.jobs[job].name);
+  const double needs = run.jobs[job].memory.value_or(Bytes()).to_gibibytes();
+  const std::string unknown = unknown_slices(run, job);
+  if (!unknown.empty()) {
+    return fmt::format(
+        "it is not known whether job {} fits a slice of {}: it needs {:.2f} GiB, "
+        "and the memory of {} is not published; give smallest, the smallest slice "
+        "that holds it",
+        name,
+        view.geometry.key(),
+        needs,
+        unknown);
   }
-  return prefix + run.plan.infeasible_reason;
+  const gpu::GpuInstanceProfile& whole = view.geometry.profile(view.profiles.front());
+  return fmt::format(
+      "job {} fits no slice of {}: it needs {:.2f} GiB{}",
+      name,
+      view.geometry.key(),
+      needs,
+      whole.memory
+          ? fmt::format(", and {} has {:.2f} GiB", whole.name, whole.memory->to_gibibytes())
+          : std::string());
+}
+
+std::string infeasible_text(const PredictView& view, const PredictedRun& run) {
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    if (std::ranges::none_of(run.fits[j], optimize::may_be_used)) {
+      return prefix_of(run) + no_slice_text(view, run, j);
+    }
+  }
+  return prefix_of(run) + run.plan.infeasible_reason;
 }
 
 Result<int> run_predict(const Invocation& invocation, Context& context) {
@@ -210,7 +263,7 @@ std::vector<OptionRecord> predict_options() {
   OptionRecord gpu = gpu_option(
       "The model whose slices are asked for; one with seven compute slices. The built-in networks "
       "know the A100-40GB.");
-  gpu.default_text = std::string(kTrainedGpu);
+  gpu.default_text = std::string(learn::kTrainedGpu);
   OptionRecord output = output_option();
   output.choices.emplace_back("csv");
   std::vector<OptionRecord> options = {std::move(gpu)};
