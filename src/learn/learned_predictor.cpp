@@ -78,23 +78,8 @@ LearnedPredictor::LearnedPredictor(const predict::SpeedBook& book,
   remembered_.resize(book.size());
 }
 
-std::size_t LearnedPredictor::index_of(job::JobId job) const {
-  SEPTULE_CHECK(job.value() >= 0, "a job's id is at least 0");
-  const auto index = static_cast<std::size_t>(job.value());
-  SEPTULE_CHECK(index < jobs_.size(), "the job has been submitted");
-  SEPTULE_CHECK(jobs_[index].is_submitted, "the job has been submitted");
-  return index;
-}
-
 void LearnedPredictor::submitted(const job::JobSpec& job) {
-  SEPTULE_CHECK(job.id.value() >= 0, "a job's id is at least 0");
-  const auto index = static_cast<std::size_t>(job.id.value());
-  if (index >= jobs_.size()) {
-    jobs_.resize(index + 1);
-  }
-  Known& of = jobs_[index];
-  of = Known();
-  of.is_submitted = true;
+  Known& of = jobs_.add(job.id);
   of.is_gang = job.gpus > 1;
   of.signature = job.signature;
   of.fit = fit_.of(job);
@@ -126,17 +111,17 @@ std::unique_ptr<LearnedPredictor::Belief> LearnedPredictor::new_belief() const {
 }
 
 const predict::SpeedRow* LearnedPredictor::speeds(job::JobId job) const {
-  const Known& of = known(job);
+  const Known& of = jobs_.of(job);
   const Belief* belief = of.is_forgotten ? nullptr : belief_of(of);
   return belief == nullptr ? nullptr : &belief->rows[static_cast<std::size_t>(of.fit.level)];
 }
 
 std::optional<ProfileIndex> LearnedPredictor::smallest(job::JobId job) const {
-  return known(job).fit.smallest;
+  return jobs_.of(job).fit.smallest;
 }
 
 Bytes LearnedPredictor::need(job::JobId job) const {
-  return known(job).fit.need;
+  return jobs_.of(job).fit.need;
 }
 
 void LearnedPredictor::characterised(std::span<const predict::MpsSample> run) {
@@ -163,7 +148,7 @@ void LearnedPredictor::characterise_group(std::span<const predict::MpsSample> gr
 
 void LearnedPredictor::learn(const predict::MpsSample& sample,
                              const std::optional<SlicePrediction>& prediction) {
-  Known& of = known(sample.job);
+  Known& of = jobs_.of(sample.job);
   const bool is_other = of.signature != sample.signature;
   if (of.own != nullptr && (of.is_forgotten || is_other)) {
     // What was believed of it is void. A signature that is new to it is what others are known by.
@@ -195,7 +180,7 @@ void LearnedPredictor::learn(const predict::MpsSample& sample,
 }
 
 std::optional<double> LearnedPredictor::observed(const predict::SliceObservation& observation) {
-  Known& of = known(observation.job);
+  Known& of = jobs_.of(observation.job);
   const Belief* believed = of.is_forgotten ? nullptr : belief_of(of);
   const auto profile = std::ranges::find(profiles_, std::optional(observation.profile));
   // Under another signature it is another behaviour, of which no run has told yet.
@@ -219,7 +204,7 @@ std::optional<double> LearnedPredictor::observed(const predict::SliceObservation
 }
 
 void LearnedPredictor::forget(job::JobId job) {
-  known(job).is_forgotten = true;
+  jobs_.of(job).is_forgotten = true;
 }
 
 void LearnedPredictor::refresh(Belief& belief, job::SignatureIndex signature) const {

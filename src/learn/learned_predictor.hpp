@@ -11,6 +11,7 @@
 #include "predict/predictor.hpp"
 #include "predict/slice_prediction.hpp"
 #include "predict/speed_calibration.hpp"
+#include "predict/submitted_jobs.hpp"
 #include "predict/table_predictor.hpp"
 
 namespace septule::learn {
@@ -62,7 +63,6 @@ class LearnedPredictor final : public predict::Predictor {
     std::array<predict::SpeedRow, predict::kPlainProfilesMax + 1> rows{};
   };
   struct Known {
-    bool is_submitted = false;
     bool is_forgotten = false;
     bool is_gang = false;
     predict::DeclaredFit::Job fit;
@@ -72,9 +72,6 @@ class LearnedPredictor final : public predict::Predictor {
   LearnedPredictor(const predict::SpeedBook& book,
                    std::unique_ptr<const predict::SliceModel> model,
                    const Options& options);
-  std::size_t index_of(job::JobId job) const;
-  const Known& known(job::JobId job) const { return jobs_[index_of(job)]; }
-  Known& known(job::JobId job) { return jobs_[index_of(job)]; }
   const Belief* belief_of(const Known& job) const;
   Belief& belief_to_change(Known& job);
   std::unique_ptr<Belief> new_belief() const;
@@ -89,7 +86,7 @@ class LearnedPredictor final : public predict::Predictor {
   predict::DeclaredFit fit_;
   std::unique_ptr<const predict::SliceModel> model_;
   predict::SliceProfiles profiles_{};
-  std::vector<Known> jobs_;
+  predict::SubmittedJobs<Known> jobs_;
   std::vector<std::unique_ptr<Belief>> remembered_;  ///< by signature; null = never seen
   int guess_count_ = 0;
 };

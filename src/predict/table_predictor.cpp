@@ -25,23 +25,8 @@ TablePredictor::TablePredictor(const SpeedBook& book, const Options& options)
   }
 }
 
-std::size_t TablePredictor::index_of(job::JobId job) const {
-  SEPTULE_CHECK(job.value() >= 0, "a job's id is at least 0");
-  const auto index = static_cast<std::size_t>(job.value());
-  SEPTULE_CHECK(index < jobs_.size(), "the job has been submitted");
-  SEPTULE_CHECK(jobs_[index].is_submitted, "the job has been submitted");
-  return index;
-}
-
 void TablePredictor::submitted(const job::JobSpec& job) {
-  SEPTULE_CHECK(job.id.value() >= 0, "a job's id is at least 0");
-  const auto index = static_cast<std::size_t>(job.id.value());
-  if (index >= jobs_.size()) {
-    jobs_.resize(index + 1);
-  }
-  Known& of = jobs_[index];
-  of = Known();
-  of.is_submitted = true;
+  Known& of = jobs_.add(job.id);
   of.signature = job.signature;
   of.fit = fit_.of(job);
   if (options_.knowledge != Knowledge::kPerJob) {
@@ -50,7 +35,7 @@ void TablePredictor::submitted(const job::JobSpec& job) {
 }
 
 const SpeedRow* TablePredictor::speeds(job::JobId job) const {
-  const Known& of = known(job);
+  const Known& of = jobs_.of(job);
   if (of.is_forgotten) {
     return nullptr;
   }
@@ -61,11 +46,11 @@ const SpeedRow* TablePredictor::speeds(job::JobId job) const {
 }
 
 std::optional<ProfileIndex> TablePredictor::smallest(job::JobId job) const {
-  return known(job).fit.smallest;
+  return jobs_.of(job).fit.smallest;
 }
 
 Bytes TablePredictor::need(job::JobId job) const {
-  return known(job).fit.need;
+  return jobs_.of(job).fit.need;
 }
 
 void TablePredictor::characterised(std::span<const MpsSample> run) {
@@ -75,7 +60,7 @@ void TablePredictor::characterised(std::span<const MpsSample> run) {
 }
 
 void TablePredictor::learn(const MpsSample& sample) {
-  Known& of = known(sample.job);
+  Known& of = jobs_.of(sample.job);
   of.signature = sample.signature;
   of.is_forgotten = false;
   if (options_.knowledge != Knowledge::kPerJob) {
@@ -96,7 +81,7 @@ void TablePredictor::learn(const MpsSample& sample) {
 }
 
 void TablePredictor::forget(job::JobId job) {
-  known(job).is_forgotten = true;
+  jobs_.of(job).is_forgotten = true;
 }
 
 /// The row that all jobs of this signature and level share: made once, stays where it is.

@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 #include "predict/declared_fit.hpp"
 #include "predict/predictor.hpp"
+#include "predict/submitted_jobs.hpp"
 
 namespace septule::predict {
 
@@ -61,16 +62,12 @@ class TablePredictor final : public Predictor {
     std::vector<Variant> variants;
   };
   struct Known {
-    bool is_submitted = false;
     bool is_forgotten = false;
     DeclaredFit::Job fit;
     job::SignatureIndex signature;      ///< by which the job is known (at first: submitted as)
     const SpeedRow* row = nullptr;      ///< what is believed, if it is known
     std::unique_ptr<SpeedRow> own_row;  ///< kPerJob, where it differs from the book's
   };
-  std::size_t index_of(job::JobId job) const;
-  const Known& known(job::JobId job) const { return jobs_[index_of(job)]; }
-  Known& known(job::JobId job) { return jobs_[index_of(job)]; }
   bool is_exact() const { return options_.error.mean == 0 && options_.error.sd == 0; }
   SpeedRow make_row(job::SignatureIndex signature, int level, std::uint64_t stream) const;
   const SpeedRow* shared_row(job::SignatureIndex signature, int level);
@@ -78,7 +75,7 @@ class TablePredictor final : public Predictor {
   const SpeedBook* book_;
   Options options_;
   DeclaredFit fit_;
-  std::vector<Known> jobs_;
+  SubmittedJobs<Known> jobs_;
   std::vector<Remembered> remembered_;  ///< by signature; empty for kPerJob
 };
 

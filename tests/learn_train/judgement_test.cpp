@@ -1,8 +1,6 @@
 #include "learn_train/judgement.hpp"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -175,13 +173,7 @@ TEST(Baselines, SharedData_GiveThePublishedFigures) {
   // Aim: on the published folds the baselines give the figures of miso.md 11 (means and ridge; the
   // neighbours have no published definition), so that rows, folds and errors are counted alike.
   SEPTULE_REQUIRE_SHARED(path, "data/miso/unet_input.npy");
-  std::array<TrainingFile, kTrainingFiles.size()> files;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::ifstream in(path.parent_path() / kTrainingFiles[i], std::ios::binary);
-    files[i] = {.text = std::string(std::istreambuf_iterator<char>(in), {}),
-                .source_name = kTrainingFiles[i]};
-  }
-  const auto data = parse_training_data(files);
+  const auto data = test::shared_training_data(path.parent_path());
   ASSERT_TRUE(data.has_value()) << data.error().message;
   const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
   const auto decisions = DecisionJudge::make(**catalogue.find("A100-40GB"));

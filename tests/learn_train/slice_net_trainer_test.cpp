@@ -1,8 +1,5 @@
 #include "learn_train/slice_net_trainer.hpp"
 
-#include <fstream>
-#include <iterator>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -165,13 +162,7 @@ TEST(SliceNetTrainer, SharedData_OneSmallFoldLearnsWithinSeconds) {
   // Aim: on the published data a short training (a tenth of the real one) is already better than
   // every baseline by job mix. This is what CI trains.
   SEPTULE_REQUIRE_SHARED(path, "data/miso/unet_input.npy");
-  std::array<TrainingFile, kTrainingFiles.size()> files;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::ifstream in(path.parent_path() / kTrainingFiles[i], std::ios::binary);
-    files[i] = {.text = std::string(std::istreambuf_iterator<char>(in), {}),
-                .source_name = kTrainingFiles[i]};
-  }
-  const auto data = parse_training_data(files);
+  const auto data = test::shared_training_data(path.parent_path());
   ASSERT_TRUE(data.has_value()) << data.error().message;
   use_one_torch_thread();
   const TrainingSplit split = split_by_mix(*data, 0);

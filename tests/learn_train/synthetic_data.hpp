@@ -5,6 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,6 +158,17 @@ inline SyntheticData synthetic_data(int measurements, std::uint64_t seed = 7) {
 
 inline learn_train::TrainingData parsed_synthetic_data(int measurements, std::uint64_t seed = 7) {
   return learn_train::parse_training_data(synthetic_data(measurements, seed).files).value();
+}
+
+/// The published data, from the folder that holds them.
+inline Result<learn_train::TrainingData> shared_training_data(const std::filesystem::path& folder) {
+  std::array<learn_train::TrainingFile, learn_train::kTrainingFiles.size()> files;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::ifstream in(folder / learn_train::kTrainingFiles[i], std::ios::binary);
+    files[i] = {.text = std::string(std::istreambuf_iterator<char>(in), {}),
+                .source_name = learn_train::kTrainingFiles[i]};
+  }
+  return learn_train::parse_training_data(files);
 }
 
 /// A weights file of these weights, with a recipe, as the program that trains writes it.

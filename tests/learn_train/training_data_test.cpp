@@ -1,8 +1,6 @@
 #include "learn_train/training_data.hpp"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
@@ -165,13 +163,7 @@ TEST(TrainingSplit, ByFamily_HidesTheFamilyFromTraining) {
 TEST(TrainingData, SharedData_IsAsPublished) {
   // Aim: the published arrays pass every check of miso.md 16 and have the documented sizes.
   SEPTULE_REQUIRE_SHARED(path, "data/miso/unet_input.npy");
-  std::array<TrainingFile, kTrainingFiles.size()> files;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::ifstream in(path.parent_path() / kTrainingFiles[i], std::ios::binary);
-    files[i] = {.text = std::string(std::istreambuf_iterator<char>(in), {}),
-                .source_name = kTrainingFiles[i]};
-  }
-  const auto data = parse_training_data(files);
+  const auto data = test::shared_training_data(path.parent_path());
   ASSERT_TRUE(data.has_value()) << data.error().message;
   EXPECT_EQ(data->rows.size(), 11200U);
   EXPECT_EQ(data->classes.size(), 33U);

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "job/csv_rows.hpp"
+#include "predict/measured_pairs.hpp"
 #include "predict/mps_model.hpp"
 #include "predict/predict_support.hpp"
 #include "predict/speed_book.hpp"
@@ -265,21 +266,7 @@ TEST(MeasuredProfiles, MlPerfSlices_OnTheirModel_AreTheMeasuredSpeeds) {
   EXPECT_LT(foreign.percent(), 10);
 }
 
-/// Kernels of one iteration (performance-model.md 4.2).
-int kernels_of(const std::string& name) {
-  static const std::map<std::string, int> known = {{"alexnet", 30},
-                                                   {"vgg16", 45},
-                                                   {"vgg19", 52},
-                                                   {"unet", 80},
-                                                   {"mobilenet_v2", 150},
-                                                   {"bert", 150},
-                                                   {"resnet50", 175},
-                                                   {"deeplabv3", 190},
-                                                   {"inception_v3", 300},
-                                                   {"resnet101", 340},
-                                                   {"resnet152", 510}};
-  return known.at(name);
-}
+using test::kernels_of;
 
 TEST(MeasuredProfiles, MpsPairs_InEachPartition_HaveTheStatedErrors) {
   // Aim: slowdowns and sums of 5,701 measured pairs under MPS, by the model for kernel counts.
