@@ -10,15 +10,11 @@ namespace {
 using job::JobId;
 using job::JobSpec;
 using job::SignatureIndex;
+using test::a100;
 using test::amdahl;
 using test::make_book;
 using test::measured;
-using test::model;
 using test::profile;
-
-const gpu::Geometry& a100() {
-  return model("A100-40GB");
-}
 
 /// 0: fits 1g, 1: fits 2g and up.
 const SpeedBook& book() {

@@ -13,15 +13,11 @@ namespace {
 
 using job::PerfSignature;
 using job::SignatureIndex;
+using test::a100;
 using test::amdahl;
 using test::make_book;
 using test::measured;
-using test::model;
 using test::profile;
-
-const gpu::Geometry& a100() {
-  return model("A100-40GB");
-}
 
 PerfSignature with_kernels(PerfSignature signature, int count) {
   signature.kernel_count = count;

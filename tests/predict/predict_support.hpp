@@ -20,6 +20,10 @@ inline const gpu::Geometry& model(std::string_view key) {
   return **found;
 }
 
+inline const gpu::Geometry& a100() {
+  return model("A100-40GB");
+}
+
 inline ProfileIndex profile(const gpu::Geometry& geometry, std::string_view name) {
   return checked_value(geometry.find_profile(name), "tests name known profiles");
 }

@@ -20,6 +20,7 @@ namespace {
 using job::Bound;
 using job::PerfSignature;
 using job::SignatureIndex;
+using test::a100;
 using test::amdahl;
 using test::make_book;
 using test::measured;
@@ -28,10 +29,6 @@ using test::profile;
 using test::slice_ms;
 using test::synthetic;
 using testing::HasSubstr;
-
-const gpu::Geometry& a100() {
-  return model("A100-40GB");
-}
 
 /// The message with which one signature is refused; empty = it is not.
 std::string refusal(const gpu::Geometry& geometry, const PerfSignature& signature) {

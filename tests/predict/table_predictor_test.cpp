@@ -14,16 +14,13 @@ using job::Bound;
 using job::JobId;
 using job::JobSpec;
 using job::SignatureIndex;
+using test::a100;
 using test::amdahl;
 using test::make_book;
 using test::measured;
 using test::model;
 using test::profile;
 using test::synthetic;
-
-const gpu::Geometry& a100() {
-  return model("A100-40GB");
-}
 
 JobSpec spec(int id, int signature) {
   JobSpec job;
