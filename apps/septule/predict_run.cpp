@@ -28,8 +28,9 @@ std::vector<OptionRecord> predict_model_options() {
   return {{.name = "model",
            .short_name = 'm',
            .value = "NAME",
-           .text = "Which built-in network predicts: ours (all five slices, any percentages), unet "
-                   "(the MISO paper's: 100, 50 and 14 %).",
+           .text = "Which built-in network predicts: ours (all five slices; of "
+                   "other percentages, those that enclose 100, 50 or 14 % count), unet (the MISO "
+                   "paper's: exactly 100, 50 and 14 %).",
            .default_text = "ours",
            .choices = {"ours", "unet"}},
           {.name = "weights",
