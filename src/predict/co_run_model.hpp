@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/units.hpp"
+#include "gpu/profile.hpp"
+
+namespace septule::predict {
+
+/// A memory domain (gpu/sharing_template.hpp) to a co-run model. Borrowed for the call.
+struct CoRunPlace {
+  std::optional<ProfileIndex> profile;             ///< nothing = the whole GPU, MIG off
+  std::span<const gpu::ComputePlacement> compute;  ///< empty for the whole GPU
+};
+
+/// A job that is running in the domain now.
+struct CoRunClient {
+  std::size_t job = 0;                        ///< index into the window
+  int compute = 0;                            ///< index into CoRunPlace::compute
+  std::optional<ActiveThreadPercentage> atp;  ///< see gpu::Seat
+};
+
+/// How fast jobs of a window run together: the one interface for measured tables, the signature
+/// model, learned speeds and the simulator's truth. Not the truth unless it says so.
+/// Implementations are immutable after construction; any thread.
+class CoRunModel {
+ public:
+  CoRunModel() = default;
+  CoRunModel(const CoRunModel&) = delete;
+  CoRunModel& operator=(const CoRunModel&) = delete;
+  virtual ~CoRunModel() = default;
+
+  /// Jobs are numbered below.
+  virtual std::size_t job_count() const = 0;
+  /// Speed of each client relative to running alone on the whole GPU with MIG off. 0 = it cannot
+  /// run there, or nothing is known of it in that company (a kernel length that default MPS would
+  /// need; a combination that was not measured): whoever asks treats it as impossible. `clients`
+  /// are all that run in the domain (1 to gpu::kSeatsMax), `out` has the same length. Memory
+  /// amounts are the caller's business. Equal questions get equal answers, in any order of the
+  /// clients. No heap.
+  virtual void rates(const CoRunPlace& place,
+                     std::span<const CoRunClient> clients,
+                     std::span<double> out) const = 0;
+};
+
+}  // namespace septule::predict
