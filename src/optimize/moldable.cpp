@@ -55,9 +55,18 @@ Status check_task(const MoldableProblem& problem, std::size_t index, std::int64_
 /// What stands while a timeline is laid out, and the clock of making and unmaking.
 class Layouter {
  public:
-  explicit Layouter(const MoldableProblem& problem) : problem_(problem), gpu_(*problem.gpu) {
+  Layouter(const MoldableProblem& problem, const MoldableStart& start)
+      : problem_(problem),
+        gpu_(*problem.gpu),
+        driver_free_(SimTime() + start.driver_busy),
+        before_first_(start.before_first) {
     standing_.fill(kNone);
     made_.runs.resize(problem.tasks.size());
+    made_.recutting = start.driver_busy;
+    for (const std::size_t node : start.instances) {
+      standing_[node] = made_.instances.size();
+      made_.instances.push_back({.node = node});
+    }
   }
 
   void add(const MoldableBlock& block) {
@@ -115,7 +124,8 @@ class Layouter {
   }
 
   void create(std::size_t node) {
-    const Duration length = gpu_.size_of(node).create;
+    const Duration length = gpu_.size_of(node).create + before_first_;
+    before_first_ = Duration();
     const SimTime begin = driver_free_;
     driver_free_ = begin + length;
     made_.recutting += length;
@@ -128,6 +138,7 @@ class Layouter {
   const MoldableGpu& gpu_;
   std::array<std::size_t, kMoldableNodesMax> standing_{};
   SimTime driver_free_;
+  Duration before_first_;
   SimTime last_end_;
   MoldableSchedule made_;
 };
@@ -151,8 +162,10 @@ Status check_moldable_problem(const MoldableProblem& problem) {
   return {};
 }
 
-MoldableSchedule lay_out(const MoldableProblem& problem, std::span<const MoldableBlock> blocks) {
-  Layouter layouter(problem);
+MoldableSchedule lay_out(const MoldableProblem& problem,
+                         std::span<const MoldableBlock> blocks,
+                         const MoldableStart& start) {
+  Layouter layouter(problem, start);
   for (const MoldableBlock& block : blocks) {
     layouter.add(block);
   }

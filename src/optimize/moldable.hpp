@@ -71,11 +71,21 @@ struct MoldableBlock {
   std::vector<std::size_t> tasks;
 };
 
+/// A GPU that is not empty at the begin.
+struct MoldableStart {
+  Duration driver_busy;                ///< what has to be unmade before anything is made
+  Duration before_first;               ///< belongs to the first creation: switching MIG on
+  std::vector<std::size_t> instances;  ///< nodes, apart, whose instances stand and are idle
+};
+
 /// The timeline of blocks whose instances are made in this order, everything as early as can be:
 /// a block on a place whose instance stands continues it; otherwise what is in the way is
 /// destroyed first (the first to end first), then it is created. Instances may split and merge.
-/// Each task of the problem is in exactly one block and fits there. Cost: blocks * nodes + tasks.
-MoldableSchedule lay_out(const MoldableProblem& problem, std::span<const MoldableBlock> blocks);
+/// Each task of the problem is in exactly one block and fits there. Those that stood at the begin
+/// come first among the instances, also if nothing runs in them. Cost: blocks * nodes + tasks.
+MoldableSchedule lay_out(const MoldableProblem& problem,
+                         std::span<const MoldableBlock> blocks,
+                         const MoldableStart& start = {});
 
 /// Times as a table for inner loops: nanoseconds, kNever where a task does not fit. Built from a
 /// checked problem. A value.

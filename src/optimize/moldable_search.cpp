@@ -14,10 +14,11 @@ namespace septule::optimize {
 namespace {
 
 constexpr std::int64_t kTimelineUnits = 8;
-/// Steps of annealing, by number of tasks.
-constexpr std::int64_t kStepsLeast = 40000;
-constexpr std::int64_t kStepsPerTask = 400;
-constexpr std::int64_t kStepsMost = 1000000;
+/// Steps of annealing: many for few tasks, whose assignments matter most; then as many as keep 100
+/// tasks within 5 ms of one core.
+constexpr std::int64_t kStepsMost = 100000;
+constexpr std::int64_t kStepsLeast = 50000;
+constexpr std::int64_t kStepsTimesTasks = 4000000;
 
 /// Descent by exact timelines.
 class Descent {
@@ -57,7 +58,7 @@ class Descent {
   /// One improvement; false where there is none.
   bool improve(WorkBudget& budget) {
     const std::array<bool, kMoldableNodesMax> critical = critical_nodes();
-    for (std::size_t task = 0; task < assignment_.size(); ++task) {
+    for (std::size_t task = 0; task < assignment_.size() && !budget.is_exhausted(); ++task) {
       if (critical[assignment_[task]] &&
           (improve_by_move(task, budget) || improve_by_swap(task, budget))) {
         return true;
@@ -102,7 +103,7 @@ class Descent {
   }
 
   bool improve_by_swap(std::size_t a, WorkBudget& budget) {
-    for (std::size_t b = 0; b < assignment_.size(); ++b) {
+    for (std::size_t b = 0; b < assignment_.size() && !budget.is_exhausted(); ++b) {
       const std::size_t node_a = assignment_[a];
       const std::size_t node_b = assignment_[b];
       if (node_a == node_b || !times_.fits(a, gpu_.node(node_b).size) ||
@@ -181,14 +182,15 @@ void search(const MoldableGpu& gpu,
   AnnealingOptions options;
   options.seed = seed;
   options.target = area_target(gpu, times);
-  options.steps =
-      std::min({kStepsMost,
-                kStepsLeast + kStepsPerTask * static_cast<std::int64_t>(times.task_count()),
-                budget.units_left() / 2});
+  const std::int64_t wanted = std::clamp(
+      kStepsTimesTasks / static_cast<std::int64_t>(times.task_count()), kStepsLeast, kStepsMost);
+  options.steps = std::min(wanted, budget.units_left() / 2);
   if (budget.spend(options.steps)) {
     descend(anneal(gpu, times, best.assignment, options));
   }
-  descend(MoldableAssignment(best.assignment));
+  if (best.found_by != "search") {
+    descend(MoldableAssignment(best.assignment));
+  }
 }
 
 }  // namespace
