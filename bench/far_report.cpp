@@ -1,6 +1,7 @@
 // Prints FAR's figures and ours for moldable tasks (docs/benchmarks.md, "Moldable tasks"): Rodinia,
 // the authors' reference runs, and every mix against the layout bound.
 //   far_report DIRECTORY [DRAWS]   root of the reference material; draws of each row (60)
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -159,7 +160,7 @@ int report(const std::filesystem::path& root, int draws) {
   fmt::print(
       "Over the layout bound: FAR, best static, ours, ours against FAR (asked: -3 % where FAR is "
       "above 1.06, n >= 20); the same by range of times; mean processor times of FAR and ours\n");
-  for (const std::size_t tasks : {10, 20, 30, 50, 100}) {
+  for (const std::size_t tasks : std::to_array<std::size_t>({10, 20, 30, 50, 100})) {
     for (int mix = 0; mix < kMoldableMixCount; ++mix) {
       print_mix(a100.gpu(), tasks, static_cast<MoldableMix>(mix), draws);
     }
