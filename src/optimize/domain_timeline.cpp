@@ -113,11 +113,18 @@ class QueueRun {
   std::int64_t now() const { return now_; }
   const Seating& seated() const { return seated_; }
   double rate(std::size_t seat) const { return company_[seat]; }
-
- private:
+  double rate_sum() const {
+    double sum = 0;
+    for (std::size_t s = 0; s < seated_.size(); ++s) {
+      sum += seated_[s] == kEmptySeat ? 0 : company_[s];
+    }
+    return sum;
+  }
   std::int64_t work_ns(SeatedJob job) const {
     return rates_.problem().jobs[job].solo.to_nanoseconds();
   }
+
+ private:
 
   SeatRates& rates_;
   const DomainQueues& queues_;
@@ -139,15 +146,24 @@ std::optional<DomainEnd> run_queues(SeatRates& rates,
                                     WorkBudget& budget) {
   QueueRun run(rates, queues);
   std::int64_t units = 0;
+  std::int64_t solo_sum = 0;
   bool is_fine = run.fill();
+  const double rate_sum = is_fine ? run.rate_sum() : 0;
   while (is_fine && run.is_running()) {
     ++units;
     const std::int64_t step = run.step_ns();
     is_fine = step > 0 && run.now() <= INT64_MAX / 4 - step &&
-              run.advance(step, [](std::size_t, SeatedJob) {}) && run.fill();
+              run.advance(step, [&](std::size_t, SeatedJob job) { solo_sum += run.work_ns(job); }) &&
+              run.fill();
   }
   budget.spend(units);
-  return is_fine ? std::optional(run.end()) : std::nullopt;
+  if (!is_fine) {
+    return std::nullopt;
+  }
+  DomainEnd end = run.end();
+  end.rate_sum = rate_sum;
+  end.solo_sum_ns = solo_sum;
+  return end;
 }
 
 void lay_out_queues(SeatRates& rates,

@@ -21,8 +21,10 @@ struct DomainQueues {
 
 /// When the seats of a domain are done, counted from its begin.
 struct DomainEnd {
-  std::int64_t end_ns = 0;          ///< of its last job
-  std::int64_t seat_ends_ns = 0;    ///< sum over the seats
+  std::int64_t end_ns = 0;        ///< of its last job
+  std::int64_t seat_ends_ns = 0;  ///< sum over the seats
+  double rate_sum = 0;            ///< at the begin
+  std::int64_t solo_sum_ns = 0;   ///< of all jobs
 };
 
 /// Works the lists off. A job starts as soon as the one before it in its seat has ended, or, where

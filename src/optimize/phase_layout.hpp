@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "optimize/phase_plan.hpp"
 #include "optimize/window_optimizer.hpp"
 #include "plan/schedule.hpp"
 
@@ -31,5 +32,10 @@ struct PhaseLayout {
 /// is made, one after another. Changing MIG mode belongs to the making of the whole GPU or of the
 /// first instance. The makespan is the end of the last phase.
 PhaseLayout lay_out_phases(const WindowProblem& problem, std::span<const LaidPhase> phases);
+
+/// The whole schedule of a plan: instances as above, a run for each job, and with SeatRule::kOneJob a
+/// group for each phase. With kSteadyState each run is laid out over its group's time, at the one
+/// speed that does its work in it. Every domain of the plan can be worked off.
+plan::Schedule make_phase_schedule(PhasePlanner& planner, const PhasePlan& plan);
 
 }  // namespace septule::optimize

@@ -10,8 +10,8 @@
 
 #include "base/rng.hpp"
 #include "optimize/phase_layout.hpp"
-#include "optimize/refill_plan.hpp"
-#include "optimize/refill_search.hpp"
+#include "optimize/phase_plan.hpp"
+#include "optimize/phase_search.hpp"
 #include "optimize/seat_rates.hpp"
 
 namespace septule::optimize {
@@ -23,8 +23,8 @@ constexpr std::size_t kShapesMax = 16;
 constexpr std::size_t kStartsMax = 5;
 
 struct Candidate {
-  RefillPlan plan;
-  RefillCost cost;
+  PhasePlan plan;
+  PhaseCost cost;
 };
 
 bool is_better(const Candidate& a, const Candidate& b) {
@@ -32,15 +32,15 @@ bool is_better(const Candidate& a, const Candidate& b) {
 }
 
 /// Step (1), best first.
-std::vector<Candidate> first_plans(RefillPlanner& planner) {
+std::vector<Candidate> first_plans(PhasePlanner& planner) {
   const std::vector<SeatedJob> jobs = planner.jobs_by_length();
   std::vector<Candidate> found;
   for (std::size_t t = 0; t < planner.catalogue().templates.size(); ++t) {
     if (planner.budget().is_exhausted() && !found.empty()) {
       break;
     }
-    if (std::optional<RefillPlan> plan = planner.build(t, jobs); plan.has_value()) {
-      const RefillCost cost = planner.cost(*plan);
+    if (std::optional<PhasePlan> plan = planner.build(t, jobs); plan.has_value()) {
+      const PhaseCost cost = planner.cost(*plan);
       found.push_back({*std::move(plan), cost});
     }
   }
@@ -52,7 +52,7 @@ std::vector<Candidate> first_plans(RefillPlanner& planner) {
 std::vector<std::size_t> shapes_of(const std::vector<Candidate>& candidates) {
   std::vector<std::size_t> shapes;
   for (const Candidate& candidate : candidates) {
-    for (const RefillPhase& phase : candidate.plan.phases) {
+    for (const SeatPhase& phase : candidate.plan.phases) {
       if (shapes.size() < kShapesMax &&
           std::find(shapes.begin(), shapes.end(), phase.shape) == shapes.end()) {
         shapes.push_back(phase.shape);
@@ -63,7 +63,7 @@ std::vector<std::size_t> shapes_of(const std::vector<Candidate>& candidates) {
 }
 
 /// Steps (2) and (3).
-RefillPlan improved(RefillPlanner& planner, std::vector<Candidate> candidates) {
+PhasePlan improved(PhasePlanner& planner, std::vector<Candidate> candidates) {
   const std::vector<std::size_t> shapes = shapes_of(candidates);
   candidates.resize(std::min(candidates.size(), kStartsMax));
   WorkBudget& budget = planner.budget();
@@ -72,35 +72,13 @@ RefillPlan improved(RefillPlanner& planner, std::vector<Candidate> candidates) {
   const std::int64_t share =
       budget.units_left() / (2 * static_cast<std::int64_t>(candidates.size()));
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    RefillSearch search(planner, shapes, rng.stream("refill", c));
+    PhaseSearch search(planner, shapes, rng.stream("refill", c));
     candidates[c].plan = search.improve(candidates[c].plan, budget.units_spent() + share);
     candidates[c].cost = planner.cost(candidates[c].plan);
   }
   Candidate best = *std::min_element(candidates.begin(), candidates.end(), is_better);
-  RefillSearch search(planner, shapes, rng.stream("refill", kStartsMax));
+  PhaseSearch search(planner, shapes, rng.stream("refill", kStartsMax));
   return search.improve(best.plan, budget.units_spent() + budget.units_left());
-}
-
-plan::Schedule laid_out(RefillPlanner& planner, const RefillPlan& plan) {
-  std::vector<LaidPhase> phases;
-  for (const RefillPhase& phase : plan.phases) {
-    phases.push_back({phase.shape, Duration::nanoseconds(phase.length_ns())});
-  }
-  PhaseLayout layout = lay_out_phases(planner.rates().problem(), phases);
-  std::vector<plan::ScheduledRun>& runs = layout.schedule.runs;
-  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
-    for (std::size_t d = 0; d < plan.phases[p].domains.size(); ++d) {
-      lay_out_queues(planner.rates(),
-                     plan.phases[p].domains[d],
-                     layout.begins[p],
-                     layout.instances[p][d],
-                     runs);
-    }
-  }
-  std::sort(runs.begin(), runs.end(), [](const plan::ScheduledRun& a, const plan::ScheduledRun& b) {
-    return a.job < b.job;
-  });
-  return std::move(layout.schedule);
 }
 
 }  // namespace
@@ -123,7 +101,7 @@ Result<WindowAnswer> RefillOptimizer::optimize(const WindowProblem& problem,
   const std::int64_t units_before = budget.units_spent();
   SeatRates rates(problem);
   SEPTULE_TRY_STATUS(check_jobs_run_alone(rates));
-  RefillPlanner planner(rates, budget);
+  PhasePlanner planner(rates, SeatRule::kQueue, budget);
   std::vector<Candidate> candidates = first_plans(planner);
   if (candidates.empty()) {
     return Error{ErrorCode::kBlocked,
@@ -131,8 +109,8 @@ Result<WindowAnswer> RefillOptimizer::optimize(const WindowProblem& problem,
                              problem.catalogue->geometry->key(),
                              problem.rules.fairness)};
   }
-  const RefillPlan plan = improved(planner, std::move(candidates));
-  answer.schedule = laid_out(planner, plan);
+  const PhasePlan plan = improved(planner, std::move(candidates));
+  answer.schedule = make_phase_schedule(planner, plan);
   answer.time = answer.schedule.makespan;
   answer.units_spent = budget.units_spent() - units_before;
   return answer;

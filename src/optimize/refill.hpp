@@ -17,7 +17,7 @@ namespace septule::optimize {
 /// Assumes: runs are not interrupted or moved; rates change only when the company changes.
 /// Steps: (1) for every template, jobs longest first, each to the seat where the phase's score is
 /// least (list scheduling); jobs that no seat takes run behind. (2) Simulated annealing on the best
-/// of them (refill_search.hpp), the templates being the best by (1). (3) The rest of the budget on
+/// of them (phase_search.hpp), the templates being the best by (1). (3) The rest of the budget on
 /// the best of (2).
 /// Memory, sharing rules and rates hold at every moment, the fairness floor over every run.
 /// Whatever the problem's clock: `time` is the makespan of the timeline.

@@ -39,6 +39,7 @@ class SeatRates {
   bool runs_alone(std::size_t domain, std::size_t seat, SeatedJob job);
 
   const WindowProblem& problem() const { return *problem_; }
+  const GroupTimer& timer() const { return timer_; }
   /// Questions that were put to the model.
   std::int64_t models_asked() const { return models_asked_; }
 

@@ -1,4 +1,4 @@
-#include "optimize/refill_search.hpp"
+#include "optimize/phase_search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,23 +17,27 @@ constexpr double kCold = 0.0002;
 constexpr double kExponentMin = -50;
 /// One in so many moves changes phases, not places.
 constexpr std::uint64_t kPhaseMoveEvery = 40;
+/// Jobs of about the same length: so many places up and down.
+constexpr std::size_t kNeighbours = 6;
+/// A plan is kept once it is better than the kept one by this part; the last one always.
+constexpr double kKeptPart = 0.0005;
 /// Phases of more jobs are not built anew: that costs their square.
 constexpr std::size_t kRebuiltJobsMax = 32;
 
 }  // namespace
 
-RefillSearch::RefillSearch(RefillPlanner& planner, std::vector<std::size_t> shapes, Rng rng)
+PhaseSearch::PhaseSearch(PhasePlanner& planner, std::vector<std::size_t> shapes, Rng rng)
     : planner_(&planner), shapes_(std::move(shapes)), rng_(rng) {
   SEPTULE_CHECK(!shapes_.empty(), "there are templates to draw from");
 }
 
-void RefillSearch::restart(const RefillPlan& plan) {
+void PhaseSearch::restart(const PhasePlan& plan) {
   plan_ = plan;
   cost_ = planner_->cost(plan_);
   find_spots();
 }
 
-void RefillSearch::find_spots() {
+void PhaseSearch::find_spots() {
   spots_.resize(planner_->rates().problem().jobs.size());
   for (std::size_t p = 0; p < plan_.phases.size(); ++p) {
     for (std::size_t d = 0; d < plan_.phases[p].domains.size(); ++d) {
@@ -47,11 +51,17 @@ void RefillSearch::find_spots() {
   }
 }
 
-std::vector<SeatedJob>& RefillSearch::list_at(const Spot& spot) {
+SeatedJob PhaseSearch::neighbour_of(std::size_t rank) {
+  const std::size_t first = rank < kNeighbours ? 0 : rank - kNeighbours;
+  const std::size_t end = std::min(spots_.size(), rank + kNeighbours + 1);
+  return planner_->jobs_by_length()[first + random_below(end - first)];
+}
+
+std::vector<SeatedJob>& PhaseSearch::list_at(const Spot& spot) {
   return plan_.phases[spot.phase].domains[spot.domain].seats[spot.seat];
 }
 
-RefillSearch::Spot RefillSearch::spot_of(SeatedJob job) const {
+PhaseSearch::Spot PhaseSearch::spot_of(SeatedJob job) const {
   Spot spot = spots_[job];
   const std::vector<SeatedJob>& list =
       plan_.phases[spot.phase].domains[spot.domain].seats[spot.seat];
@@ -59,10 +69,10 @@ RefillSearch::Spot RefillSearch::spot_of(SeatedJob job) const {
   return spot;
 }
 
-RefillSearch::Spot RefillSearch::random_spot(std::size_t phase) {
+PhaseSearch::Spot PhaseSearch::random_spot(std::size_t phase) {
   Spot spot;
   spot.phase = phase;
-  const RefillPhase& of = plan_.phases[phase];
+  const SeatPhase& of = plan_.phases[phase];
   // Every seat is equally likely.
   std::size_t seats = 0;
   for (const DomainQueues& queues : of.domains) {
@@ -77,14 +87,14 @@ RefillSearch::Spot RefillSearch::random_spot(std::size_t phase) {
   return spot;
 }
 
-bool RefillSearch::is_accepted(double before, double after) {
+bool PhaseSearch::is_accepted(double before, double after) {
   if (after <= before) {
     return true;
   }
   return rng_.uniform() < portable_exp(std::max(kExponentMin, (before - after) / temperature_));
 }
 
-bool RefillSearch::retime(const Spot& a, const Spot& b, double& change) {
+bool PhaseSearch::retime(const Spot& a, const Spot& b, double& change) {
   touched_.clear();
   touched_.push_back({a.phase, a.domain, plan_.phases[a.phase].ends[a.domain]});
   if (a.phase != b.phase || a.domain != b.domain) {
@@ -107,31 +117,38 @@ bool RefillSearch::retime(const Spot& a, const Spot& b, double& change) {
   return true;
 }
 
-void RefillSearch::undo_times() {
+void PhaseSearch::undo_times() {
   for (const Touched& touched : touched_) {
     plan_.phases[touched.phase].ends[touched.domain] = touched.before;
   }
 }
 
-void RefillSearch::accept_change(double change) {
+void PhaseSearch::accept_change(double change) {
   cost_.score += change;
-  if (cost_.score < best_cost_.score * 1.05) {
-    const RefillCost now = planner_->cost(plan_);
-    cost_.score = now.score;
-    if (now.total_ns < best_cost_.total_ns ||
-        (now.total_ns == best_cost_.total_ns && now.score < best_cost_.score)) {
-      best_ = plan_;
-      best_cost_ = now;
-    }
+  if (cost_.score < best_cost_.score * (1 - kKeptPart)) {
+    keep_if_best();
   }
 }
 
-void RefillSearch::relocate() {
-  const auto job = static_cast<SeatedJob>(random_below(spots_.size()));
+void PhaseSearch::keep_if_best() {
+  cost_ = planner_->cost(plan_);
+  if (cost_.total_ns < best_cost_.total_ns ||
+      (cost_.total_ns == best_cost_.total_ns && cost_.score < best_cost_.score)) {
+    best_ = plan_;
+    best_cost_ = cost_;
+  }
+}
+
+void PhaseSearch::relocate() {
+  const auto job = random_job();
   const Spot from = spot_of(job);
   Spot to = random_spot(rng_.chance(3, 4) ? from.phase : random_below(plan_.phases.size()));
   std::vector<SeatedJob>& source = list_at(from);
   std::vector<SeatedJob>& target = list_at(to);
+  if (planner_->rule() == SeatRule::kOneJob && !target.empty()) {
+    exchange(job, target.front());
+    return;
+  }
   source.erase(source.begin() + static_cast<std::ptrdiff_t>(from.index));
   to.index = random_below(target.size() + 1);
   target.insert(target.begin() + static_cast<std::ptrdiff_t>(to.index), job);
@@ -152,9 +169,7 @@ void RefillSearch::relocate() {
   source.insert(source.begin() + static_cast<std::ptrdiff_t>(from.index), job);
 }
 
-void RefillSearch::exchange() {
-  const auto a = static_cast<SeatedJob>(random_below(spots_.size()));
-  const auto b = static_cast<SeatedJob>(random_below(spots_.size()));
+void PhaseSearch::exchange(SeatedJob a, SeatedJob b) {
   if (a == b) {
     return;
   }
@@ -173,10 +188,10 @@ void RefillSearch::exchange() {
   std::swap(place_a, place_b);
 }
 
-bool RefillSearch::split(RefillPlan& plan) {
-  const auto job = static_cast<SeatedJob>(random_below(spots_.size()));
+bool PhaseSearch::split(PhasePlan& plan) {
+  const auto job = random_job();
   const Spot from = spot_of(job);
-  RefillPhase& phase = plan.phases[from.phase];
+  SeatPhase& phase = plan.phases[from.phase];
   std::vector<SeatedJob>& source = phase.domains[from.domain].seats[from.seat];
   // The job, and whatever its seat would have done after it.
   const std::vector<SeatedJob> moved(source.begin() + static_cast<std::ptrdiff_t>(from.index),
@@ -185,7 +200,7 @@ bool RefillSearch::split(RefillPlan& plan) {
   if (!planner_->time_domain(phase, from.domain)) {
     return false;
   }
-  RefillPhase own = planner_->empty_phase(shapes_[random_below(shapes_.size())]);
+  SeatPhase own = planner_->empty_phase(shapes_[random_below(shapes_.size())]);
   for (const SeatedJob each : moved) {
     if (!planner_->insert(own, each)) {
       return false;
@@ -196,9 +211,9 @@ bool RefillSearch::split(RefillPlan& plan) {
   return true;
 }
 
-bool RefillSearch::reshape(RefillPlan& plan) {
+bool PhaseSearch::reshape(PhasePlan& plan) {
   const std::size_t which = random_below(plan.phases.size());
-  RefillPhase& phase = plan.phases[which];
+  SeatPhase& phase = plan.phases[which];
   if (phase.job_count() > kRebuiltJobsMax) {
     return false;
   }
@@ -216,7 +231,7 @@ bool RefillSearch::reshape(RefillPlan& plan) {
       jobs.begin(), jobs.end(), [&](SeatedJob job) { return planner_->insert(phase, job); });
 }
 
-bool RefillSearch::merge(RefillPlan& plan) {
+bool PhaseSearch::merge(PhasePlan& plan) {
   if (plan.phases.size() < 2) {
     return false;
   }
@@ -241,15 +256,15 @@ bool RefillSearch::merge(RefillPlan& plan) {
   return true;
 }
 
-void RefillSearch::rebuild() {
-  RefillPlan plan = plan_;
+void PhaseSearch::rebuild() {
+  PhasePlan plan = plan_;
   const std::size_t kind = random_below(3);
   const bool is_built = kind == 0 ? split(plan) : kind == 1 ? reshape(plan) : merge(plan);
   planner_->budget().spend(static_cast<std::int64_t>(plan.phases.size()));
   if (!is_built) {
     return;
   }
-  std::erase_if(plan.phases, [](const RefillPhase& phase) { return phase.job_count() == 0; });
+  std::erase_if(plan.phases, [](const SeatPhase& phase) { return phase.job_count() == 0; });
   const double after = planner_->cost(plan).score;
   if (is_accepted(cost_.score, after)) {
     const double change = after - cost_.score;
@@ -259,17 +274,19 @@ void RefillSearch::rebuild() {
   }
 }
 
-void RefillSearch::step() {
+void PhaseSearch::step() {
   if (rng_.chance(1, kPhaseMoveEvery)) {
     rebuild();
   } else if (rng_.chance(1, 2)) {
     relocate();
   } else {
-    exchange();
+    const std::size_t rank = random_below(spots_.size());
+    const SeatedJob a = planner_->jobs_by_length()[rank];
+    exchange(a, rng_.chance(1, 2) ? random_job() : neighbour_of(rank));
   }
 }
 
-RefillPlan RefillSearch::improve(const RefillPlan& start, std::int64_t units_end) {
+PhasePlan PhaseSearch::improve(const PhasePlan& start, std::int64_t units_end) {
   best_ = start;
   best_cost_ = planner_->cost(start);
   restart(start);
@@ -283,6 +300,7 @@ RefillPlan RefillSearch::improve(const RefillPlan& start, std::int64_t units_end
     step();
     budget.spend(1);
   }
+  keep_if_best();
   return best_;
 }
 

@@ -1,6 +1,7 @@
-#include "optimize/refill_plan.hpp"
+#include "optimize/phase_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,15 +16,7 @@ constexpr double kMeanEndWeight = 0.15;
 
 }  // namespace
 
-std::int64_t RefillPhase::length_ns() const {
-  std::int64_t length = 0;
-  for (const DomainEnd& end : ends) {
-    length = std::max(length, end.end_ns);
-  }
-  return length;
-}
-
-std::size_t RefillPhase::job_count() const {
+std::size_t SeatPhase::job_count() const {
   std::size_t count = 0;
   for (const DomainQueues& queues : domains) {
     for (const std::vector<SeatedJob>& seat : queues.seats) {
@@ -33,9 +26,13 @@ std::size_t RefillPhase::job_count() const {
   return count;
 }
 
-RefillPlanner::RefillPlanner(SeatRates& rates, WorkBudget& budget)
-    : rates_(&rates), budget_(&budget) {
+PhasePlanner::PhasePlanner(SeatRates& rates, SeatRule rule, WorkBudget& budget)
+    : rates_(&rates), rule_(rule), budget_(&budget), by_length_(rates.problem().jobs.size()) {
   const WindowProblem& problem = rates.problem();
+  std::iota(by_length_.begin(), by_length_.end(), SeatedJob{0});
+  std::stable_sort(by_length_.begin(), by_length_.end(), [&](SeatedJob a, SeatedJob b) {
+    return problem.jobs[a].solo > problem.jobs[b].solo;
+  });
   is_free_ = is_free(problem.costs);
   if (is_free_) {
     return;
@@ -54,8 +51,8 @@ RefillPlanner::RefillPlanner(SeatRates& rates, WorkBudget& budget)
   }
 }
 
-RefillPhase RefillPlanner::empty_phase(std::size_t shape) const {
-  RefillPhase phase;
+SeatPhase PhasePlanner::empty_phase(std::size_t shape) const {
+  SeatPhase phase;
   phase.shape = shape;
   for (const std::size_t domain : catalogue().templates[shape].domains) {
     DomainQueues queues;
@@ -69,15 +66,46 @@ RefillPhase RefillPlanner::empty_phase(std::size_t shape) const {
   return phase;
 }
 
-bool RefillPlanner::time_domain(RefillPhase& phase, std::size_t domain) {
-  const std::optional<DomainEnd> end = run_queues(*rates_, phase.domains[domain], *budget_);
+std::optional<DomainEnd> PhasePlanner::time_of_one_each(const DomainQueues& queues) const {
+  InlineVector<std::size_t, gpu::kSeatsMax> jobs;
+  bool is_taken = false;
+  for (const std::vector<SeatedJob>& seat : queues.seats) {
+    jobs.push_back(seat.empty() ? kNoJob : std::size_t{seat.front()});
+    is_taken = is_taken || !seat.empty();
+  }
+  budget_->spend(1);
+  if (!is_taken) {
+    return DomainEnd{};
+  }
+  const std::optional<DomainTime> time =
+      rates_->timer().time(queues.domain, std::span(jobs.begin(), jobs.size()));
+  if (!time.has_value()) {
+    return std::nullopt;
+  }
+  DomainEnd end{time->time.to_nanoseconds(), 0, time->rate_sum, time->solo_sum.to_nanoseconds()};
+  for (const Duration& each : time->ends) {
+    end.seat_ends_ns += each.to_nanoseconds();
+  }
+  return end;
+}
+
+bool PhasePlanner::is_refilling() const {
+  const GroupClock clock = rates_->problem().clock;
+  return rule_ == SeatRule::kQueue || clock == GroupClock::kSpeedUp ||
+         clock == GroupClock::kRefill;
+}
+
+bool PhasePlanner::time_domain(SeatPhase& phase, std::size_t domain) {
+  const std::optional<DomainEnd> end = is_refilling()
+                                           ? run_queues(*rates_, phase.domains[domain], *budget_)
+                                           : time_of_one_each(phase.domains[domain]);
   if (end.has_value()) {
     phase.ends[domain] = *end;
   }
   return end.has_value();
 }
 
-bool RefillPlanner::insert(RefillPhase& phase, SeatedJob job) {
+bool PhasePlanner::insert(SeatPhase& phase, SeatedJob job) {
   double best = std::numeric_limits<double>::infinity();
   std::size_t best_domain = 0;
   std::size_t best_seat = 0;
@@ -87,6 +115,9 @@ bool RefillPlanner::insert(RefillPhase& phase, SeatedJob job) {
     const DomainEnd before = phase.ends[d];
     for (std::size_t s = 0; s < phase.domains[d].seats.size(); ++s) {
       std::vector<SeatedJob>& seat = phase.domains[d].seats[s];
+      if (rule_ == SeatRule::kOneJob && !seat.empty()) {
+        continue;
+      }
       // Seats that are alike and empty need one try.
       if (s > 0 && seat.empty() && phase.domains[d].seats[s - 1].empty() &&
           domain.seats[s] == domain.seats[s - 1]) {
@@ -114,7 +145,7 @@ bool RefillPlanner::insert(RefillPhase& phase, SeatedJob job) {
   return true;
 }
 
-RefillPlanner::BestAlone RefillPlanner::best_alone(SeatedJob job) {
+PhasePlanner::BestAlone PhasePlanner::best_alone(SeatedJob job) {
   BestAlone best;
   for (std::size_t t = 0; t < catalogue().templates.size(); ++t) {
     for (const std::size_t domain : catalogue().templates[t].domains) {
@@ -136,11 +167,11 @@ RefillPlanner::BestAlone RefillPlanner::best_alone(SeatedJob job) {
   return best;
 }
 
-std::optional<RefillPlan> RefillPlanner::build(std::size_t shape,
+std::optional<PhasePlan> PhasePlanner::build(std::size_t shape,
                                                std::span<const SeatedJob> jobs) {
-  RefillPlan plan;
+  PhasePlan plan;
   plan.phases.push_back(empty_phase(shape));
-  std::map<std::size_t, RefillPhase> behind;
+  std::map<std::size_t, SeatPhase> behind;
   for (const SeatedJob job : jobs) {
     if (insert(plan.phases.front(), job)) {
       continue;
@@ -153,7 +184,7 @@ std::optional<RefillPlan> RefillPlanner::build(std::size_t shape,
     if (insert(place->second, job)) {
       continue;
     }
-    RefillPhase own = empty_phase(alone.shape);
+    SeatPhase own = empty_phase(alone.shape);
     if (!insert(own, job)) {
       return std::nullopt;
     }
@@ -162,45 +193,50 @@ std::optional<RefillPlan> RefillPlanner::build(std::size_t shape,
   for (auto& [template_behind, phase] : behind) {
     plan.phases.push_back(std::move(phase));
   }
-  std::erase_if(plan.phases, [](const RefillPhase& phase) { return phase.job_count() == 0; });
+  std::erase_if(plan.phases, [](const SeatPhase& phase) { return phase.job_count() == 0; });
   return plan;
 }
 
-double RefillPlanner::score(const RefillPhase& phase) const {
+std::int64_t PhasePlanner::length_ns(const SeatPhase& phase) const {
+  std::int64_t last = 0;
+  std::int64_t solo = 0;
+  double rate = 0;
+  for (const DomainEnd& end : phase.ends) {
+    last = std::max(last, end.end_ns);
+    solo += end.solo_sum_ns;
+    rate += end.rate_sum;
+  }
+  if (rule_ == SeatRule::kOneJob && rates_->problem().clock == GroupClock::kSteadyState) {
+    return rate > 0 ? static_cast<std::int64_t>(std::llround(static_cast<double>(solo) / rate)) : 0;
+  }
+  return last;
+}
+
+double PhasePlanner::score(const SeatPhase& phase) const {
   std::int64_t sum = 0;
   std::size_t seats = 0;
   for (std::size_t d = 0; d < phase.domains.size(); ++d) {
     sum += phase.ends[d].seat_ends_ns;
     seats += phase.domains[d].seats.size();
   }
-  return static_cast<double>(phase.length_ns()) +
+  return static_cast<double>(length_ns(phase)) +
          kMeanEndWeight * static_cast<double>(sum) / static_cast<double>(seats);
 }
 
-std::int64_t RefillPlanner::switch_ns(std::optional<std::size_t> from, std::size_t to) const {
+std::int64_t PhasePlanner::switch_ns(std::optional<std::size_t> from, std::size_t to) const {
   return is_free_ ? 0 : switches_[from.has_value() ? *from + 1 : 0][to];
 }
 
-RefillCost RefillPlanner::cost(const RefillPlan& plan) const {
-  RefillCost cost;
+PhaseCost PhasePlanner::cost(const PhasePlan& plan) const {
+  PhaseCost cost;
   std::optional<std::size_t> before;
-  for (const RefillPhase& phase : plan.phases) {
+  for (const SeatPhase& phase : plan.phases) {
     const std::int64_t change = switch_ns(before, phase.shape);
-    cost.total_ns += change + phase.length_ns();
+    cost.total_ns += change + length_ns(phase);
     cost.score += static_cast<double>(change) + score(phase);
     before = phase.shape;
   }
   return cost;
-}
-
-std::vector<SeatedJob> RefillPlanner::jobs_by_length() const {
-  const std::span<const plan::WindowJob> jobs = rates_->problem().jobs;
-  std::vector<SeatedJob> order(jobs.size());
-  std::iota(order.begin(), order.end(), SeatedJob{0});
-  std::stable_sort(order.begin(), order.end(), [&](SeatedJob a, SeatedJob b) {
-    return jobs[a].solo > jobs[b].solo;
-  });
-  return order;
 }
 
 }  // namespace septule::optimize
