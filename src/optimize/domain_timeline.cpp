@@ -125,7 +125,6 @@ class QueueRun {
   }
 
  private:
-
   SeatRates& rates_;
   const DomainQueues& queues_;
   Seating seated_;
@@ -152,9 +151,10 @@ std::optional<DomainEnd> run_queues(SeatRates& rates,
   while (is_fine && run.is_running()) {
     ++units;
     const std::int64_t step = run.step_ns();
-    is_fine = step > 0 && run.now() <= INT64_MAX / 4 - step &&
-              run.advance(step, [&](std::size_t, SeatedJob job) { solo_sum += run.work_ns(job); }) &&
-              run.fill();
+    is_fine =
+        step > 0 && run.now() <= INT64_MAX / 4 - step &&
+        run.advance(step, [&](std::size_t, SeatedJob job) { solo_sum += run.work_ns(job); }) &&
+        run.fill();
   }
   budget.spend(units);
   if (!is_fine) {
@@ -184,7 +184,8 @@ void lay_out_queues(SeatRates& rates,
         continue;
       }
       const double rate = run.rate(s);
-      if (!pieces[s].empty() && !(pieces[s].back().rate < rate) && !(pieces[s].back().rate > rate)) {
+      if (!pieces[s].empty() && !(pieces[s].back().rate < rate) &&
+          !(pieces[s].back().rate > rate)) {
         pieces[s].back().until = until;
       } else {
         pieces[s].push_back({from, until, rate});

@@ -15,8 +15,8 @@ namespace septule::optimize {
 
 /// What the seats of a memory domain do: each works through its own list, one job after another.
 struct DomainQueues {
-  std::size_t domain = 0;                                          ///< index into the catalogue
-  InlineVector<std::vector<SeatedJob>, gpu::kSeatsMax> seats;      ///< as many as its seats
+  std::size_t domain = 0;                                      ///< index into the catalogue
+  InlineVector<std::vector<SeatedJob>, gpu::kSeatsMax> seats;  ///< as many as its seats
 };
 
 /// When the seats of a domain are done, counted from its begin.

@@ -45,8 +45,7 @@ PhasePlanner::PhasePlanner(SeatRates& rates, SeatRule rule, WorkBudget& budget)
   switches_.resize(cuts.size());
   for (std::size_t from = 0; from < cuts.size(); ++from) {
     for (std::size_t to = 1; to < cuts.size(); ++to) {
-      switches_[from].push_back(
-          switch_time(problem.costs, cuts[from], cuts[to]).to_nanoseconds());
+      switches_[from].push_back(switch_time(problem.costs, cuts[from], cuts[to]).to_nanoseconds());
     }
   }
 }
@@ -91,8 +90,7 @@ std::optional<DomainEnd> PhasePlanner::time_of_one_each(const DomainQueues& queu
 
 bool PhasePlanner::is_refilling() const {
   const GroupClock clock = rates_->problem().clock;
-  return rule_ == SeatRule::kQueue || clock == GroupClock::kSpeedUp ||
-         clock == GroupClock::kRefill;
+  return rule_ == SeatRule::kQueue || clock == GroupClock::kSpeedUp || clock == GroupClock::kRefill;
 }
 
 bool PhasePlanner::time_domain(SeatPhase& phase, std::size_t domain) {
@@ -167,8 +165,7 @@ PhasePlanner::BestAlone PhasePlanner::best_alone(SeatedJob job) {
   return best;
 }
 
-std::optional<PhasePlan> PhasePlanner::build(std::size_t shape,
-                                               std::span<const SeatedJob> jobs) {
+std::optional<PhasePlan> PhasePlanner::build(std::size_t shape, std::span<const SeatedJob> jobs) {
   PhasePlan plan;
   plan.phases.push_back(empty_phase(shape));
   std::map<std::size_t, SeatPhase> behind;

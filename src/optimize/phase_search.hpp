@@ -57,7 +57,9 @@ class PhaseSearch {
   SeatedJob random_job() { return static_cast<SeatedJob>(random_below(spots_.size())); }
   /// A job about as long as the one of this rank by length.
   SeatedJob neighbour_of(std::size_t rank);
-  std::size_t random_below(std::size_t bound) { return static_cast<std::size_t>(rng_.below(bound)); }
+  std::size_t random_below(std::size_t bound) {
+    return static_cast<std::size_t>(rng_.below(bound));
+  }
 
   PhasePlanner* planner_;
   std::vector<std::size_t> shapes_;
