@@ -65,6 +65,8 @@ class QueueRun {
   }
 
   bool is_running() const { return is_running_; }
+  /// Whether somebody could not start beside the others.
+  bool is_waiting() const { return is_waiting_; }
 
   /// Until the next end of a job.
   std::int64_t step_ns() const {
@@ -142,11 +144,12 @@ class QueueRun {
 
 std::optional<DomainEnd> run_queues(SeatRates& rates,
                                     const DomainQueues& queues,
+                                    Waiting waiting,
                                     WorkBudget& budget) {
   QueueRun run(rates, queues);
   std::int64_t units = 0;
   std::int64_t solo_sum = 0;
-  bool is_fine = run.fill();
+  bool is_fine = run.fill() && (waiting == Waiting::kAllowed || !run.is_waiting());
   const double rate_sum = is_fine ? run.rate_sum() : 0;
   while (is_fine && run.is_running()) {
     ++units;

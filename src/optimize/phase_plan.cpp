@@ -82,8 +82,11 @@ std::optional<DomainEnd> PhasePlanner::time_of_one_each(const DomainQueues& queu
     return std::nullopt;
   }
   DomainEnd end{time->time.to_nanoseconds(), 0, time->rate_sum, time->solo_sum.to_nanoseconds()};
-  for (const Duration& each : time->ends) {
-    end.seat_ends_ns += each.to_nanoseconds();
+  // By the clock kSteadyState nobody has an end.
+  if (rates_->problem().clock != GroupClock::kSteadyState) {
+    for (const Duration& each : time->ends) {
+      end.seat_ends_ns += each.to_nanoseconds();
+    }
   }
   return end;
 }
@@ -94,9 +97,10 @@ bool PhasePlanner::is_refilling() const {
 }
 
 bool PhasePlanner::time_domain(SeatPhase& phase, std::size_t domain) {
-  const std::optional<DomainEnd> end = is_refilling()
-                                           ? run_queues(*rates_, phase.domains[domain], *budget_)
-                                           : time_of_one_each(phase.domains[domain]);
+  const Waiting waiting = rule_ == SeatRule::kQueue ? Waiting::kAllowed : Waiting::kRefused;
+  const std::optional<DomainEnd> end =
+      is_refilling() ? run_queues(*rates_, phase.domains[domain], waiting, *budget_)
+                     : time_of_one_each(phase.domains[domain]);
   if (end.has_value()) {
     phase.ends[domain] = *end;
   }

@@ -51,6 +51,7 @@ class PhasePlanner {
   SeatRates& rates() { return *rates_; }
   WorkBudget& budget() { return *budget_; }
   SeatRule rule() const { return rule_; }
+  bool is_switching_free() const { return is_free_; }
   /// Whether domains are timed by run_queues(), rates changing with the company.
   bool is_refilling() const;
 

@@ -23,7 +23,7 @@ TEST(LocalSearch, RandomWindows_CheckerFindsNothingAndExactIsNeverWorse) {
   // knows the same groups (no seat empty), and often as good.
   int compared = 0;
   int equal = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const WindowDrawing draw{.jobs = 1 + seed % 8,
                              .model = seed % 4 == 0 ? ModelKind::kChance : ModelKind::kLaws,
                              .templates_of_ten = 4,
@@ -55,7 +55,7 @@ TEST(LocalSearch, RandomWindows_CheckerFindsNothingAndExactIsNeverWorse) {
       EXPECT_LT(ratio, 1.15);
     }
   }
-  EXPECT_GT(compared, 250);
+  EXPECT_GT(compared, 120);
   EXPECT_GT(equal * 10, compared * 6);
 }
 

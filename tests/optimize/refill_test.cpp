@@ -34,7 +34,7 @@ TEST(Refill, EmptyWindow_EmptySchedule) {
 TEST(Refill, RandomWindows_CheckerFindsNothingAndBoundHolds) {
   // Aim: whatever the model, rules and costs, the timeline holds and is no shorter than the bound.
   int answered = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const WindowDrawing draw{.jobs = 1 + seed % 9,
                              .model = seed % 3 == 0 ? ModelKind::kChance : ModelKind::kLaws,
                              .has_costs = seed % 4 == 1,
@@ -56,7 +56,7 @@ TEST(Refill, RandomWindows_CheckerFindsNothingAndBoundHolds) {
     ASSERT_TRUE(bound->has_value());
     EXPECT_LE((*bound)->lower_bound, answer->time);
   }
-  EXPECT_GT(answered, 250);
+  EXPECT_GT(answered, 120);
 }
 
 TEST(Refill, Groups_NeverBeatIt) {
