@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "optimize/local_search.hpp"
+#include "optimize/moldable_window.hpp"
 #include "optimize/refill.hpp"
 #include "optimize/window_baselines.hpp"
 #include "optimize/window_dp.hpp"
@@ -37,6 +38,11 @@ class Learned final : public WindowOptimizer {
 template <Baseline kBaseline>
 Made make_baseline(const WindowMethodSetup& /*setup*/) {
   return std::make_unique<BaselineOptimizer>(kBaseline);
+}
+
+template <MoldableMethod kMethod>
+Made make_moldable(const WindowMethodSetup& /*setup*/) {
+  return std::make_unique<MoldableWindow>(kMethod);
 }
 
 template <class Method>
@@ -98,6 +104,15 @@ constexpr auto kMethods = std::to_array<WindowMethod>({
      .summary = "the group with the best gain first",
      .make = make_plain<GreedyOptimizer>},
     {.name = "beam", .summary = "grows groups, keeps the best few", .make = make_beam},
+    {.name = "static",
+     .summary = "one MIG layout that stays, each job alone in an instance",
+     .make = make_moldable<MoldableMethod::kStatic>},
+    {.name = "far",
+     .summary = "FAR: MIG instances that split over time, each job alone in one",
+     .make = make_moldable<MoldableMethod::kFar>},
+    {.name = "moldable",
+     .summary = "ours after FAR: instances that split and merge, never worse than both",
+     .make = make_moldable<MoldableMethod::kMoldable>},
     {.name = "exact",
      .summary = "the best of all sequences of groups, proven",
      .jobs_max = kTableJobsMax,
