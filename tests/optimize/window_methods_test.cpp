@@ -69,6 +69,25 @@ TEST(WindowMethods, SmallWindows_ValidAndNotBelowExact) {
   }
 }
 
+TEST(WindowMethods, Timelines_HoldOrSayWhyNot) {
+  // Aim: methods without barriers, and those for larger windows, pass the checker on small ones too.
+  for (std::uint64_t seed = 200; seed < 240; ++seed) {
+    const auto window = random_window({.jobs = 5, .templates = 20}, seed);
+    for (const std::string_view name : {"static", "far", "moldable", "local", "refill"}) {
+      const auto method = make_window_method(name, {});
+      ASSERT_TRUE(method.has_value());
+      WorkBudget budget(100'000);
+      const auto answer = (*method)->optimize(window->problem, budget);
+      if (answer.has_value()) {
+        EXPECT_EQ(wrong_with(window->problem, *answer), "") << name << " seed " << seed;
+        EXPECT_EQ(answer->method, name);
+      } else {
+        EXPECT_NE(answer.error().message, "") << name;
+      }
+    }
+  }
+}
+
 TEST(WindowMethods, Baselines_UseTheirTemplatesOnly) {
   // Aim: what a baseline stands for is what it uses; time sharing is the sum of the solo times.
   const auto window = random_window({.jobs = 8, .clock = GroupClock::kSpeedUp}, 12);
