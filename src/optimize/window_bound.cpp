@@ -12,7 +12,6 @@
 
 #include "base/text.hpp"
 #include "optimize/company_pricing.hpp"
-#include "optimize/group_sequence.hpp"
 #include "optimize/group_time.hpp"
 #include "optimize/linear_program.hpp"
 #include "optimize/pair_pricing.hpp"
@@ -24,7 +23,6 @@ constexpr int kRoundsMax = 400;
 /// Rounds end when the linear program and the bound are this close, relative.
 constexpr double kGap = 1e-5;
 constexpr double kThreshold = 1 + 1e-7;
-constexpr std::int64_t kCompaniesMax = 4000000;
 /// Columns added in a round at most, the best ones.
 constexpr std::size_t kColumnsPerRound = 40;
 /// One repeat of pricing with other jobs for so many jobs.
@@ -191,12 +189,8 @@ Result<std::optional<WindowBound>> bound_window(const WindowProblem& problem, Wo
     return std::optional(WindowBound{.is_converged = true});
   }
   const GroupTimer timer(problem);
-  const bool adds_up = problem.model->company_law() == predict::CompanyLaw::kDelaysAddUp;
-  std::unique_ptr<ColumnPricer> pricer;
-  if (problem.jobs.size() <= kTableJobsMax || !adds_up) {
-    pricer = CompanyPricer::make(timer, kCompaniesMax, budget);
-  }
-  if (pricer == nullptr && adds_up) {
+  std::unique_ptr<ColumnPricer> pricer = CompanyPricer::make(timer, kCompaniesMax, budget);
+  if (pricer == nullptr && problem.model->company_law() == predict::CompanyLaw::kDelaysAddUp) {
     pricer = std::make_unique<PairPricer>(timer, budget);
   }
   if (pricer == nullptr) {
