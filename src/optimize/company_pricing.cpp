@@ -112,10 +112,7 @@ CompanyKinds company_kinds(const gpu::SharingCatalogue& catalogue) {
 class CompanyPricer::Maker {
  public:
   Maker(const GroupTimer& timer, CompanyPricer& pricer, std::int64_t companies_max)
-      : timer_(timer),
-        problem_(timer.problem()),
-        pricer_(pricer),
-        companies_max_(companies_max) {}
+      : timer_(timer), problem_(timer.problem()), pricer_(pricer), companies_max_(companies_max) {}
 
   /// False beyond the limit.
   bool make(std::size_t kind) {

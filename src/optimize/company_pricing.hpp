@@ -51,8 +51,8 @@ class ColumnPricer {
 /// Seats of a domain that are taken, the others being empty: which compute instances and
 /// percentages. Equal for domains of one place in which as many sit in the same way.
 struct CompanyKind {
-  std::size_t domain = 0;                             ///< one that has these seats
-  InlineVector<std::size_t, gpu::kSeatsMax> seats;    ///< of it, ascending
+  std::size_t domain = 0;                           ///< one that has these seats
+  InlineVector<std::size_t, gpu::kSeatsMax> seats;  ///< of it, ascending
   /// Seats (positions in `seats`) that must have a higher job than the one before, being alike.
   InlineVector<bool, gpu::kSeatsMax> is_like_before;
 };

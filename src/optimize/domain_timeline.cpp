@@ -65,6 +65,8 @@ class QueueRun {
   }
 
   bool is_running() const { return is_running_; }
+  /// Whether somebody could not start beside the others.
+  bool is_waiting() const { return is_waiting_; }
 
   /// Until the next end of a job.
   std::int64_t step_ns() const {
@@ -125,7 +127,6 @@ class QueueRun {
   }
 
  private:
-
   SeatRates& rates_;
   const DomainQueues& queues_;
   Seating seated_;
@@ -143,18 +144,20 @@ class QueueRun {
 
 std::optional<DomainEnd> run_queues(SeatRates& rates,
                                     const DomainQueues& queues,
+                                    Waiting waiting,
                                     WorkBudget& budget) {
   QueueRun run(rates, queues);
   std::int64_t units = 0;
   std::int64_t solo_sum = 0;
-  bool is_fine = run.fill();
+  bool is_fine = run.fill() && (waiting == Waiting::kAllowed || !run.is_waiting());
   const double rate_sum = is_fine ? run.rate_sum() : 0;
   while (is_fine && run.is_running()) {
     ++units;
     const std::int64_t step = run.step_ns();
-    is_fine = step > 0 && run.now() <= INT64_MAX / 4 - step &&
-              run.advance(step, [&](std::size_t, SeatedJob job) { solo_sum += run.work_ns(job); }) &&
-              run.fill();
+    is_fine =
+        step > 0 && run.now() <= INT64_MAX / 4 - step &&
+        run.advance(step, [&](std::size_t, SeatedJob job) { solo_sum += run.work_ns(job); }) &&
+        run.fill();
   }
   budget.spend(units);
   if (!is_fine) {
@@ -184,7 +187,8 @@ void lay_out_queues(SeatRates& rates,
         continue;
       }
       const double rate = run.rate(s);
-      if (!pieces[s].empty() && !(pieces[s].back().rate < rate) && !(pieces[s].back().rate > rate)) {
+      if (!pieces[s].empty() && !(pieces[s].back().rate < rate) &&
+          !(pieces[s].back().rate > rate)) {
         pieces[s].back().until = until;
       } else {
         pieces[s].push_back({from, until, rate});

@@ -21,6 +21,9 @@ constexpr std::uint64_t kSeed = 1956;
 /// Places in the order of lengths at which templates are tried.
 constexpr std::size_t kSamples = 6;
 constexpr std::size_t kShapesMax = 12;
+/// Windows for which the search draws from all templates, and how many it draws from otherwise.
+constexpr std::size_t kAllShapesJobs = 20;
+constexpr std::size_t kShapesDrawn = 32;
 /// Jobs that a seat may choose from.
 constexpr std::size_t kCandidates = 5;
 
@@ -29,8 +32,7 @@ class GroupBuilder {
  public:
   explicit GroupBuilder(PhasePlanner& planner) : planner_(planner) {}
 
-  /// Templates by what they save with jobs of about equal length; those of one seat, where jobs
-  /// that nobody can join run, come last.
+  /// All templates, by what they save with jobs of about equal length.
   std::vector<std::size_t> best_shapes() {
     const std::vector<SeatedJob>& jobs = planner_.jobs_by_length();
     const std::size_t count = planner_.catalogue().templates.size();
@@ -57,7 +59,13 @@ class GroupBuilder {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return saved[a] > saved[b];
     });
-    order.resize(std::min(order.size(), kShapesMax));
+    return order;
+  }
+
+  /// The first of an order of templates, and all of one seat.
+  std::vector<std::size_t> first_of(std::vector<std::size_t> order, std::size_t shapes_max) const {
+    const std::size_t count = order.size();
+    order.resize(std::min(count, shapes_max));
     for (std::size_t t = 0; t < count; ++t) {
       if (planner_.catalogue().templates[t].concurrency == 1 &&
           std::find(order.begin(), order.end(), t) == order.end()) {
@@ -163,20 +171,18 @@ class GroupBuilder {
 
 std::optional<PhasePlan> find_groups(PhasePlanner& planner, std::int64_t units_end) {
   GroupBuilder builder(planner);
-  std::vector<std::size_t> shapes = builder.best_shapes();
-  std::optional<PhasePlan> plan = builder.build(shapes);
+  const std::vector<std::size_t> order = builder.best_shapes();
+  std::optional<PhasePlan> plan = builder.build(builder.first_of(order, kShapesMax));
   if (!plan.has_value()) {
-    // Templates that were not kept: all of them, in their order.
-    shapes.clear();
-    for (std::size_t t = 0; t < planner.catalogue().templates.size(); ++t) {
-      shapes.push_back(t);
-    }
-    plan = builder.build(shapes);
+    // Some job needs a template that was not kept.
+    plan = builder.build(order);
   }
   if (!plan.has_value()) {
     return std::nullopt;
   }
-  PhaseSearch search(planner, shapes, Rng(kSeed).stream("local"));
+  const std::size_t jobs = planner.jobs_by_length().size();
+  const std::size_t drawn = jobs <= kAllShapesJobs ? order.size() : kShapesDrawn;
+  PhaseSearch search(planner, builder.first_of(order, drawn), Rng(kSeed).stream("local"));
   return search.improve(*plan, units_end);
 }
 

@@ -33,8 +33,8 @@ struct PhaseLayout {
 /// first instance. The makespan is the end of the last phase.
 PhaseLayout lay_out_phases(const WindowProblem& problem, std::span<const LaidPhase> phases);
 
-/// The whole schedule of a plan: instances as above, a run for each job, and with SeatRule::kOneJob a
-/// group for each phase. With kSteadyState each run is laid out over its group's time, at the one
+/// The whole schedule of a plan: instances as above, a run for each job, and with SeatRule::kOneJob
+/// a group for each phase. With kSteadyState each run is laid out over its group's time, at the one
 /// speed that does its work in it. Every domain of the plan can be worked off.
 plan::Schedule make_phase_schedule(PhasePlanner& planner, const PhasePlan& plan);
 

@@ -45,8 +45,7 @@ PhasePlanner::PhasePlanner(SeatRates& rates, SeatRule rule, WorkBudget& budget)
   switches_.resize(cuts.size());
   for (std::size_t from = 0; from < cuts.size(); ++from) {
     for (std::size_t to = 1; to < cuts.size(); ++to) {
-      switches_[from].push_back(
-          switch_time(problem.costs, cuts[from], cuts[to]).to_nanoseconds());
+      switches_[from].push_back(switch_time(problem.costs, cuts[from], cuts[to]).to_nanoseconds());
     }
   }
 }
@@ -83,22 +82,25 @@ std::optional<DomainEnd> PhasePlanner::time_of_one_each(const DomainQueues& queu
     return std::nullopt;
   }
   DomainEnd end{time->time.to_nanoseconds(), 0, time->rate_sum, time->solo_sum.to_nanoseconds()};
-  for (const Duration& each : time->ends) {
-    end.seat_ends_ns += each.to_nanoseconds();
+  // By the clock kSteadyState nobody has an end.
+  if (rates_->problem().clock != GroupClock::kSteadyState) {
+    for (const Duration& each : time->ends) {
+      end.seat_ends_ns += each.to_nanoseconds();
+    }
   }
   return end;
 }
 
 bool PhasePlanner::is_refilling() const {
   const GroupClock clock = rates_->problem().clock;
-  return rule_ == SeatRule::kQueue || clock == GroupClock::kSpeedUp ||
-         clock == GroupClock::kRefill;
+  return rule_ == SeatRule::kQueue || clock == GroupClock::kSpeedUp || clock == GroupClock::kRefill;
 }
 
 bool PhasePlanner::time_domain(SeatPhase& phase, std::size_t domain) {
-  const std::optional<DomainEnd> end = is_refilling()
-                                           ? run_queues(*rates_, phase.domains[domain], *budget_)
-                                           : time_of_one_each(phase.domains[domain]);
+  const Waiting waiting = rule_ == SeatRule::kQueue ? Waiting::kAllowed : Waiting::kRefused;
+  const std::optional<DomainEnd> end =
+      is_refilling() ? run_queues(*rates_, phase.domains[domain], waiting, *budget_)
+                     : time_of_one_each(phase.domains[domain]);
   if (end.has_value()) {
     phase.ends[domain] = *end;
   }
@@ -167,8 +169,7 @@ PhasePlanner::BestAlone PhasePlanner::best_alone(SeatedJob job) {
   return best;
 }
 
-std::optional<PhasePlan> PhasePlanner::build(std::size_t shape,
-                                               std::span<const SeatedJob> jobs) {
+std::optional<PhasePlan> PhasePlanner::build(std::size_t shape, std::span<const SeatedJob> jobs) {
   PhasePlan plan;
   plan.phases.push_back(empty_phase(shape));
   std::map<std::size_t, SeatPhase> behind;

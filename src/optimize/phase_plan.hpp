@@ -22,9 +22,9 @@ enum class SeatRule {
 /// A stretch of time under one template: every seat works through its list (domain_timeline.hpp),
 /// and the stretch is over when all are done. A value.
 struct SeatPhase {
-  std::size_t shape = 0;               ///< index into SharingCatalogue::templates
-  std::vector<DomainQueues> domains;   ///< as the template's domains
-  std::vector<DomainEnd> ends;         ///< of each
+  std::size_t shape = 0;              ///< index into SharingCatalogue::templates
+  std::vector<DomainQueues> domains;  ///< as the template's domains
+  std::vector<DomainEnd> ends;        ///< of each
 
   std::size_t job_count() const;
 };
@@ -51,6 +51,7 @@ class PhasePlanner {
   SeatRates& rates() { return *rates_; }
   WorkBudget& budget() { return *budget_; }
   SeatRule rule() const { return rule_; }
+  bool is_switching_free() const { return is_free_; }
   /// Whether domains are timed by run_queues(), rates changing with the company.
   bool is_refilling() const;
 
@@ -58,8 +59,8 @@ class PhasePlanner {
   SeatPhase empty_phase(std::size_t shape) const;
   /// Works out the ends of one domain of a phase; false where its lists cannot be worked off.
   bool time_domain(SeatPhase& phase, std::size_t domain);
-  /// Puts the job at the end of the list (with kOneJob: in an empty seat) where the phase's score then is least; false where it runs
-  /// in no seat.
+  /// Puts the job at the end of the list (with kOneJob: in an empty seat) where the phase's score
+  /// then is least; false where it runs in no seat.
   bool insert(SeatPhase& phase, SeatedJob job);
   /// The jobs, in this order, each inserted; those that no seat takes run in phases behind, each
   /// where it is fastest alone. Nothing where one of them fits nowhere.

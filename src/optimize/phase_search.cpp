@@ -17,6 +17,9 @@ constexpr double kCold = 0.0002;
 constexpr double kExponentMin = -50;
 /// One in so many moves changes phases, not places.
 constexpr std::uint64_t kPhaseMoveEvery = 40;
+constexpr std::uint64_t kGroupMoveEvery = 8;
+/// Phases that dealing anew makes at most.
+constexpr std::size_t kPhasesDealt = 3;
 /// Jobs of about the same length: so many places up and down.
 constexpr std::size_t kNeighbours = 6;
 /// A plan is kept once it is better than the kept one by this part; the last one always.
@@ -188,95 +191,126 @@ void PhaseSearch::exchange(SeatedJob a, SeatedJob b) {
   std::swap(place_a, place_b);
 }
 
-bool PhaseSearch::split(PhasePlan& plan) {
-  const auto job = random_job();
-  const Spot from = spot_of(job);
-  SeatPhase& phase = plan.phases[from.phase];
-  std::vector<SeatedJob>& source = phase.domains[from.domain].seats[from.seat];
-  // The job, and whatever its seat would have done after it.
-  const std::vector<SeatedJob> moved(source.begin() + static_cast<std::ptrdiff_t>(from.index),
-                                     source.end());
-  source.erase(source.begin() + static_cast<std::ptrdiff_t>(from.index), source.end());
-  if (!planner_->time_domain(phase, from.domain)) {
-    return false;
-  }
-  SeatPhase own = planner_->empty_phase(shapes_[random_below(shapes_.size())]);
-  for (const SeatedJob each : moved) {
-    if (!planner_->insert(own, each)) {
-      return false;
+std::vector<SeatedJob> PhaseSearch::jobs_of(std::size_t phase) const {
+  std::vector<SeatedJob> jobs;
+  for (const DomainQueues& queues : plan_.phases[phase].domains) {
+    for (const std::vector<SeatedJob>& seat : queues.seats) {
+      jobs.insert(jobs.end(), seat.begin(), seat.end());
     }
   }
-  const std::size_t place = random_below(plan.phases.size() + 1);
-  plan.phases.insert(plan.phases.begin() + static_cast<std::ptrdiff_t>(place), std::move(own));
-  return true;
+  return jobs;
 }
 
-bool PhaseSearch::reshape(PhasePlan& plan) {
-  const std::size_t which = random_below(plan.phases.size());
-  SeatPhase& phase = plan.phases[which];
-  if (phase.job_count() > kRebuiltJobsMax) {
-    return false;
-  }
-  std::vector<SeatedJob> jobs;
-  for (const SeatedJob job : planner_->jobs_by_length()) {
-    if (spots_[job].phase == which) {
-      jobs.push_back(job);
+bool PhaseSearch::seat_all(std::vector<SeatedJob> jobs, Change& change) {
+  for (std::size_t phases = 0; phases < kPhasesDealt && !jobs.empty(); ++phases) {
+    SeatPhase phase = planner_->empty_phase(shapes_[random_below(shapes_.size())]);
+    std::erase_if(jobs, [&](SeatedJob job) { return planner_->insert(phase, job); });
+    if (phase.job_count() > 0) {
+      change.in.push_back(std::move(phase));
     }
   }
+  return jobs.empty();
+}
+
+bool PhaseSearch::split(Change& change) {
+  const SeatedJob job = random_job();
+  const Spot from = spot_of(job);
+  SeatPhase rest = plan_.phases[from.phase];
+  std::vector<SeatedJob>& source = rest.domains[from.domain].seats[from.seat];
+  // The job, and whatever its seat would have done after it.
+  const auto first = source.begin() + static_cast<std::ptrdiff_t>(from.index);
+  std::vector<SeatedJob> moved(first, source.end());
+  source.erase(first, source.end());
+  change.out = {from.phase};
+  if (rest.job_count() == 0 || !planner_->time_domain(rest, from.domain)) {
+    return false;
+  }
+  change.in.push_back(std::move(rest));
+  return seat_all(std::move(moved), change);
+}
+
+bool PhaseSearch::remix(Change& change) {
+  change.out = {random_below(plan_.phases.size())};
+  if (rng_.chance(2, 3)) {
+    change.out.push_back(random_below(plan_.phases.size()));
+  }
+  std::sort(change.out.begin(), change.out.end());
+  change.out.erase(std::unique(change.out.begin(), change.out.end()), change.out.end());
+  std::vector<SeatedJob> jobs;
+  for (const std::size_t phase : change.out) {
+    const std::vector<SeatedJob> own = jobs_of(phase);
+    jobs.insert(jobs.end(), own.begin(), own.end());
+  }
+  if (jobs.size() > kRebuiltJobsMax) {
+    return false;
+  }
+  std::sort(jobs.begin(), jobs.end());
   if (rng_.chance(1, 2)) {
     rng_.shuffle(std::span(jobs));
+  } else {
+    const std::span<const plan::WindowJob> all = planner_->rates().problem().jobs;
+    std::sort(jobs.begin(), jobs.end(), [&](SeatedJob a, SeatedJob b) {
+      return all[a].solo != all[b].solo ? all[a].solo > all[b].solo : a < b;
+    });
   }
-  phase = planner_->empty_phase(shapes_[random_below(shapes_.size())]);
-  return std::all_of(
-      jobs.begin(), jobs.end(), [&](SeatedJob job) { return planner_->insert(phase, job); });
+  return seat_all(std::move(jobs), change);
 }
 
-bool PhaseSearch::merge(PhasePlan& plan) {
-  if (plan.phases.size() < 2) {
-    return false;
+void PhaseSearch::apply(const Change& change, PhasePlan& plan) {
+  for (std::size_t i = change.out.size(); i-- > 0;) {
+    plan.phases.erase(plan.phases.begin() + static_cast<std::ptrdiff_t>(change.out[i]));
   }
-  const std::size_t into = random_below(plan.phases.size());
-  const std::size_t from = random_below(plan.phases.size());
-  if (into == from) {
-    return false;
-  }
-  if (rng_.chance(1, 3)) {
-    std::swap(plan.phases[into], plan.phases[from]);
-    return true;
-  }
-  if (plan.phases[from].job_count() > kRebuiltJobsMax) {
-    return false;
-  }
-  for (const SeatedJob job : planner_->jobs_by_length()) {
-    if (spots_[job].phase == from && !planner_->insert(plan.phases[into], job)) {
-      return false;
-    }
-  }
-  plan.phases.erase(plan.phases.begin() + static_cast<std::ptrdiff_t>(from));
-  return true;
+  plan.phases.insert(plan.phases.begin() + static_cast<std::ptrdiff_t>(change.out.front()),
+                     change.in.begin(),
+                     change.in.end());
 }
 
 void PhaseSearch::rebuild() {
-  PhasePlan plan = plan_;
-  const std::size_t kind = random_below(3);
-  const bool is_built = kind == 0 ? split(plan) : kind == 1 ? reshape(plan) : merge(plan);
-  planner_->budget().spend(static_cast<std::int64_t>(plan.phases.size()));
-  if (!is_built) {
+  Change change;
+  if (!(rng_.chance(1, 4) ? split(change) : remix(change))) {
     return;
   }
-  std::erase_if(plan.phases, [](const SeatPhase& phase) { return phase.job_count() == 0; });
-  const double after = planner_->cost(plan).score;
-  if (is_accepted(cost_.score, after)) {
-    const double change = after - cost_.score;
-    plan_ = std::move(plan);
+  double difference = 0;
+  if (planner_->is_switching_free()) {
+    for (const SeatPhase& phase : change.in) {
+      difference += planner_->score(phase);
+    }
+    for (const std::size_t phase : change.out) {
+      difference -= planner_->score(plan_.phases[phase]);
+    }
+  } else {
+    PhasePlan plan = plan_;
+    apply(change, plan);
+    difference = planner_->cost(plan).score - cost_.score;
+  }
+  if (is_accepted(cost_.score, cost_.score + difference)) {
+    apply(change, plan_);
     find_spots();
-    accept_change(change);
+    accept_change(difference);
   }
 }
 
+void PhaseSearch::reorder() {
+  const std::size_t a = random_below(plan_.phases.size());
+  const std::size_t b = random_below(plan_.phases.size());
+  std::swap(plan_.phases[a], plan_.phases[b]);
+  const double after = planner_->cost(plan_).score;
+  if (is_accepted(cost_.score, after)) {
+    find_spots();
+    accept_change(after - cost_.score);
+    return;
+  }
+  std::swap(plan_.phases[a], plan_.phases[b]);
+}
+
 void PhaseSearch::step() {
-  if (rng_.chance(1, kPhaseMoveEvery)) {
-    rebuild();
+  const bool is_grouped = planner_->rule() == SeatRule::kOneJob;
+  if (rng_.chance(1, is_grouped ? kGroupMoveEvery : kPhaseMoveEvery)) {
+    if (!planner_->is_switching_free() && rng_.chance(1, 2)) {
+      reorder();
+    } else {
+      rebuild();
+    }
   } else if (rng_.chance(1, 2)) {
     relocate();
   } else {

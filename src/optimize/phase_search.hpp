@@ -10,8 +10,8 @@
 namespace septule::optimize {
 
 /// Simulated annealing on a plan of phases. Moves: a job to another place of any list, two jobs
-/// exchanged, a job into a phase of its own, a phase under another template, two phases made one,
-/// two phases exchanged. One use; one owner.
+/// exchanged, a job and those after it into a phase of their own, one or two phases dealt anew to
+/// templates drawn, two phases exchanged. One use; one owner.
 class PhaseSearch {
  public:
   /// `shapes`: templates to draw from, not empty. The planner outlives it.
@@ -36,6 +36,12 @@ class PhaseSearch {
     DomainEnd before;
   };
 
+  /// Phases to replace.
+  struct Change {
+    std::vector<std::size_t> out;  ///< indices of phases, ascending
+    std::vector<SeatPhase> in;     ///< in their stead, at the place of the first
+  };
+
   void restart(const PhasePlan& plan);
   void find_spots();
   Spot spot_of(SeatedJob job) const;
@@ -47,9 +53,13 @@ class PhaseSearch {
   void exchange(SeatedJob a, SeatedJob b);
   void keep_if_best();
   void rebuild();
-  bool split(PhasePlan& plan);
-  bool reshape(PhasePlan& plan);
-  bool merge(PhasePlan& plan);
+  bool split(Change& change);
+  bool remix(Change& change);
+  void reorder();
+  /// Gives the jobs seats on templates drawn, one phase more where one is full.
+  bool seat_all(std::vector<SeatedJob> jobs, Change& change);
+  std::vector<SeatedJob> jobs_of(std::size_t phase) const;
+  static void apply(const Change& change, PhasePlan& plan);
   /// Times the touched domains anew; the change of the score, or nothing where one cannot run.
   bool retime(const Spot& a, const Spot& b, double& change);
   void undo_times();
@@ -57,7 +67,9 @@ class PhaseSearch {
   SeatedJob random_job() { return static_cast<SeatedJob>(random_below(spots_.size())); }
   /// A job about as long as the one of this rank by length.
   SeatedJob neighbour_of(std::size_t rank);
-  std::size_t random_below(std::size_t bound) { return static_cast<std::size_t>(rng_.below(bound)); }
+  std::size_t random_below(std::size_t bound) {
+    return static_cast<std::size_t>(rng_.below(bound));
+  }
 
   PhasePlanner* planner_;
   std::vector<std::size_t> shapes_;

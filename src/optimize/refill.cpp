@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
+#include "optimize/local_search.hpp"
 #include "optimize/phase_layout.hpp"
 #include "optimize/phase_plan.hpp"
 #include "optimize/phase_search.hpp"
@@ -21,6 +22,8 @@ constexpr std::uint64_t kSeed = 20230;
 /// Templates that the search draws from, and first plans that it starts from.
 constexpr std::size_t kShapesMax = 16;
 constexpr std::size_t kStartsMax = 5;
+/// One in so many units goes into groups to start from.
+constexpr std::int64_t kGroupsPart = 8;
 
 struct Candidate {
   PhasePlan plan;
@@ -62,10 +65,9 @@ std::vector<std::size_t> shapes_of(const std::vector<Candidate>& candidates) {
   return shapes;
 }
 
-/// Steps (2) and (3).
+/// Step (3).
 PhasePlan improved(PhasePlanner& planner, std::vector<Candidate> candidates) {
   const std::vector<std::size_t> shapes = shapes_of(candidates);
-  candidates.resize(std::min(candidates.size(), kStartsMax));
   WorkBudget& budget = planner.budget();
   const Rng rng(kSeed);
   // Half of the budget for all starts, half for the best of them.
@@ -77,8 +79,21 @@ PhasePlan improved(PhasePlanner& planner, std::vector<Candidate> candidates) {
     candidates[c].cost = planner.cost(candidates[c].plan);
   }
   Candidate best = *std::min_element(candidates.begin(), candidates.end(), is_better);
-  PhaseSearch search(planner, shapes, rng.stream("refill", kStartsMax));
+  PhaseSearch search(planner, shapes, rng.stream("refill", candidates.size()));
   return search.improve(best.plan, budget.units_spent() + budget.units_left());
+}
+
+/// The best of step (1) and the groups of step (2).
+void add_groups(PhasePlanner& planner, std::vector<Candidate>& candidates) {
+  candidates.resize(std::min(candidates.size(), kStartsMax));
+  WorkBudget& budget = planner.budget();
+  PhasePlanner groups_planner(planner.rates(), SeatRule::kOneJob, budget);
+  std::optional<PhasePlan> groups =
+      find_groups(groups_planner, budget.units_spent() + budget.units_left() / kGroupsPart);
+  if (groups.has_value()) {
+    const PhaseCost cost = planner.cost(*groups);
+    candidates.push_back({*std::move(groups), cost});
+  }
 }
 
 }  // namespace
@@ -99,10 +114,14 @@ Result<WindowAnswer> RefillOptimizer::optimize(const WindowProblem& problem,
     return answer;
   }
   const std::int64_t units_before = budget.units_spent();
-  SeatRates rates(problem);
+  // Whatever the clock, company changes rates here, for the groups to start from too.
+  WindowProblem refilled = problem;
+  refilled.clock = GroupClock::kRefill;
+  SeatRates rates(refilled);
   SEPTULE_TRY_STATUS(check_jobs_run_alone(rates));
   PhasePlanner planner(rates, SeatRule::kQueue, budget);
   std::vector<Candidate> candidates = first_plans(planner);
+  add_groups(planner, candidates);
   if (candidates.empty()) {
     return Error{ErrorCode::kBlocked,
                  fmt::format("no template of {} takes these jobs above a fairness floor of {}",

@@ -23,7 +23,7 @@ namespace septule::optimize {
 /// Whatever the problem's clock: `time` is the makespan of the timeline.
 /// Ties: the template first in the catalogue, the lower seat; chance is seeded by the method alone.
 /// Cost: a unit for each end of a job in a trial, and for each move. Windows of any size up to
-/// kSeatedJobsMax. With a budget that does not last for (1): the best of what was built.
+/// kSeatedJobsMax. With a budget that does not last for that: the best of what was built.
 class RefillOptimizer final : public WindowOptimizer {
  public:
   /// Enough for a window of 12: about 0.1 s.

@@ -21,10 +21,10 @@ inline constexpr std::size_t kSeatedJobsMax = 0xfffe;
 /// Who sits where in a memory domain: one for each of its seats.
 using Seating = InlineVector<SeatedJob, gpu::kSeatsMax>;
 
-/// Whether jobs may sit together in a memory domain of a problem, and how fast they then run: memory
-/// and sharing rules (plan/window.hpp) and the co-run model in one answer. Fairness is a matter of
-/// whole runs and not looked at. Answers are kept, so that equal questions ask the model once.
-/// One owner; the problem outlives it.
+/// Whether jobs may sit together in a memory domain of a problem, and how fast they then run:
+/// memory and sharing rules (plan/window.hpp) and the co-run model in one answer. Fairness is a
+/// matter of whole runs and not looked at. Answers are kept, so that equal questions ask the model
+/// once. One owner; the problem outlives it.
 class SeatRates {
  public:
   /// The problem has passed check_window_problem() and has at most kSeatedJobsMax jobs.
@@ -60,8 +60,8 @@ class SeatRates {
   bool ask(std::size_t domain, const Seating& seated, std::span<double> out);
 
   const WindowProblem* problem_;
-  GroupTimer timer_;  // for who may sit together
-  std::vector<Entry> entries_;                // a power of two, at most half of it used
+  GroupTimer timer_;            // for who may sit together
+  std::vector<Entry> entries_;  // a power of two, at most half of it used
   std::size_t used_ = 0;
   std::vector<double> rates_;
   std::int64_t models_asked_ = 0;

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
 
-#include "base/check.hpp"
+#include <fmt/format.h>
+
+#include "base/text.hpp"
 #include "optimize/company_pricing.hpp"
-#include "optimize/group_schedule.hpp"
 #include "optimize/group_time.hpp"
 #include "optimize/linear_program.hpp"
 
@@ -165,10 +167,17 @@ Result<std::optional<WindowBound>> bound_window(const WindowProblem& problem, Wo
     return std::optional(WindowBound{.is_converged = true});
   }
   const GroupTimer timer(problem);
-  SEPTULE_TRY_STATUS(check_each_fits(timer));
   const std::unique_ptr<ColumnPricer> pricer = CompanyPricer::make(timer, kCompaniesMax, budget);
   if (pricer == nullptr) {
     return std::optional<WindowBound>();
+  }
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    if (!(pricer->rate_max(j) > 0)) {
+      return Error{ErrorCode::kBlocked,
+                   fmt::format("job {} runs nowhere on {}, in no company",
+                               quoted_for_message(problem.jobs[j].name),
+                               problem.catalogue->geometry->key())};
+    }
   }
   BoundSearch search(problem.jobs, *pricer, budget);
   if (problem.clock == GroupClock::kSteadyState) {

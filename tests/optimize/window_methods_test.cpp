@@ -158,7 +158,8 @@ TEST(WindowPortfolio, RandomWindows_NeverWorseThanAnyMethod) {
       EXPECT_EQ(report.error().code, ErrorCode::kBlocked);
       continue;
     }
-    EXPECT_EQ(wrong_with(window->problem, report->answer), "") << "seed " << seed;
+    EXPECT_EQ(wrong_with(window->problem, report->answer), "")
+        << report->answer.method << ", seed " << seed;
     for (const MethodOutcome& outcome : report->outcomes) {
       EXPECT_EQ(outcome.time.has_value(), !outcome.error.has_value());
       if (outcome.time.has_value()) {
@@ -176,11 +177,11 @@ TEST(WindowPortfolio, RandomWindows_NeverWorseThanAnyMethod) {
 TEST(WindowPortfolio, EqualTimes_ProofThenOrder) {
   // Aim: who wins a tie is settled.
   const auto window = random_window({.jobs = 2}, 3);
-  std::vector<std::unique_ptr<WindowOptimizer>> methods;
-  methods.push_back(fixed("a", answer_of(5)));
-  methods.push_back(fixed("b", answer_of(4)));
-  methods.push_back(fixed("c", answer_of(4, plan::Proof::kOptimal)));
-  methods.push_back(fixed("d", answer_of(4, plan::Proof::kOptimal)));
+  std::vector<WindowPortfolio::Entry> methods;
+  methods.push_back({.method = fixed("a", answer_of(5))});
+  methods.push_back({.method = fixed("b", answer_of(4))});
+  methods.push_back({.method = fixed("c", answer_of(4, plan::Proof::kOptimal))});
+  methods.push_back({.method = fixed("d", answer_of(4, plan::Proof::kOptimal))});
   WorkBudget budget(kUnits);
   const WindowPortfolio portfolio(std::move(methods), WindowPortfolio::Bounds::kNotAsked);
   const auto report = portfolio.run(window->problem, budget);
@@ -195,9 +196,9 @@ TEST(WindowPortfolio, SomeFail_OthersCountAllFailIsTheFirst) {
   const Error first{ErrorCode::kInvalidInput, "too many jobs"};
   const Error second{ErrorCode::kTimedOut, "no time"};
   {
-    std::vector<std::unique_ptr<WindowOptimizer>> methods;
-    methods.push_back(fixed("a", first));
-    methods.push_back(fixed("b", answer_of(4)));
+    std::vector<WindowPortfolio::Entry> methods;
+    methods.push_back({.method = fixed("a", first)});
+    methods.push_back({.method = fixed("b", answer_of(4))});
     WorkBudget budget(kUnits);
     const WindowPortfolio portfolio(std::move(methods), WindowPortfolio::Bounds::kNotAsked);
     const auto report = portfolio.run(window->problem, budget);
@@ -205,9 +206,9 @@ TEST(WindowPortfolio, SomeFail_OthersCountAllFailIsTheFirst) {
     EXPECT_EQ(report->winner, 1U);
     EXPECT_EQ(report->outcomes[0].error, first);
   }
-  std::vector<std::unique_ptr<WindowOptimizer>> methods;
-  methods.push_back(fixed("a", first));
-  methods.push_back(fixed("b", second));
+  std::vector<WindowPortfolio::Entry> methods;
+  methods.push_back({.method = fixed("a", first)});
+  methods.push_back({.method = fixed("b", second)});
   WorkBudget budget(kUnits);
   const WindowPortfolio portfolio(std::move(methods), WindowPortfolio::Bounds::kNotAsked);
   const auto report = portfolio.optimize(window->problem, budget);

@@ -258,11 +258,13 @@ inline std::string wrong_with(const optimize::WindowProblem& problem,
                                          : Duration();
     };
   }
-  if (problem.clock == GroupClock::kSteadyState) {
+  // A timeline without groups is what it is, whatever the clock.
+  const GroupClock clock = answer.schedule.groups.empty() ? GroupClock::kRefill : problem.clock;
+  if (clock == GroupClock::kSteadyState) {
     check.rules.fairness = 0;  // runs are laid out over their group's time
   } else {
-    check.company = problem.clock == GroupClock::kIdle ? plan::ScheduleCheck::Company::kAtBegin
-                                                       : plan::ScheduleCheck::Company::kPresent;
+    check.company = clock == GroupClock::kIdle ? plan::ScheduleCheck::Company::kAtBegin
+                                               : plan::ScheduleCheck::Company::kPresent;
     check.rates = [&problem](const plan::ScheduledInstance& instance,
                              std::span<const plan::ScheduleClient> clients,
                              std::span<double> out) {
