@@ -172,10 +172,7 @@ void check_groups(Case& one) {
 }
 
 void check_totals(Case& one) {
-  SimTime last;
-  for (const ScheduledRun& run : one.schedule().runs) {
-    last = std::max(last, run.end());
-  }
+  const SimTime last = last_end(one.schedule());
   if (one.schedule().makespan != last - SimTime()) {
     one.report(Kind::kTotals,
                fmt::format("the makespan is stated as {} s, but the last run ends at {} s",

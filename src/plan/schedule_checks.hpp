@@ -62,6 +62,8 @@ void check_change_lengths(Case& one);
 void check_domains(Case& one);
 /// kRate.
 void check_rates(Case& one);
+/// When the last run ends; the begin of time where there is none.
+SimTime last_end(const Schedule& schedule);
 /// Sum of all intervals of change; the greatest number of nanoseconds where it is beyond.
 Duration time_of_changes(const Schedule& schedule);
 
