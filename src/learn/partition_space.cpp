@@ -16,9 +16,10 @@ namespace {
 constexpr int kGridCompute = 7;
 constexpr int kGridMemory = 8;
 
-// An A100's catalogue for up to four jobs, without templates beside which another gives every job
-// as much (MPS inside a GPU instance of the whole GPU, private cuts with smaller places).
-constexpr std::array<std::string_view, 40> kFormNames = {"full",
+// An A100's catalogue for up to four jobs, without MPS inside a GPU instance of the whole GPU,
+// which is never better than without MIG. From kChosenForms on: cuts beside which another gives
+// every job as much; they may be better only for jobs that get in each other's way.
+constexpr std::array<std::string_view, 45> kFormNames = {"full",
                                                          "full{2}",
                                                          "4g+3g",
                                                          "7g[4c+3c]",
@@ -57,10 +58,24 @@ constexpr std::array<std::string_view, 40> kFormNames = {"full",
                                                          "7g[3c+2c{2}+2c]",
                                                          "7g[3c{2}+3c+1c]",
                                                          "7g[3c+3c+1c{2}]",
-                                                         "3g+1g+1g+1g"};
+                                                         "3g+1g+1g+1g",
+                                                         "3g+3g",
+                                                         "7g[3c+3c]",
+                                                         "3g+2g+1g",
+                                                         "7g[3c+2c+1c]",
+                                                         "7g[3c+1c+1c+1c]"};
 
 bool comes_before(const FormPart& a, const FormPart& b) {
   return a.place != b.place ? a.place < b.place : a.seats > b.seats;
+}
+
+/// Adds behind all that are not greater. (Sorting a short inline list makes g++ 12 warn.)
+template <class List, class Item, class Less>
+void insert_sorted(List& list, const Item& item, Less less) {
+  list.push_back(item);
+  for (std::size_t at = list.size() - 1; at > 0 && less(list[at], list[at - 1]); --at) {
+    std::swap(list[at], list[at - 1]);
+  }
 }
 
 /// The place of so many slices: 'g' or 'c'.
@@ -103,7 +118,7 @@ std::vector<Form> make_forms() {
 
 std::vector<LeadChoice> make_lead_choices() {
   std::vector<LeadChoice> choices;
-  for (std::size_t form = 0; form < partition_forms().size(); ++form) {
+  for (std::size_t form = 0; form < kChosenForms; ++form) {
     const FormParts& parts = partition_forms()[form].parts;
     for (std::size_t part = 0; part < parts.size(); ++part) {
       // Equal parts stand next to one another; which of them the lead takes makes no difference.
@@ -139,7 +154,7 @@ SortedParts sorted_parts(const gpu::Geometry& geometry, const gpu::MemoryDomain&
         domain.seats, [&](const gpu::Seat& seat) { return seat.compute == compute; }));
   };
   if (!domain.profile.has_value()) {
-    found.push_back({{.place = Place::kWhole, .seats = seats_in(0)}, 0});
+    found.push_back({.part = {.place = Place::kWhole, .seats = seats_in(0)}, .compute = 0});
   } else {
     const int slices = geometry.profile(*domain.profile).slices.value();
     out.is_shared = slices == kGridCompute;
@@ -153,13 +168,13 @@ SortedParts sorted_parts(const gpu::Geometry& geometry, const gpu::MemoryDomain&
         return {};
       }
       const int compute = static_cast<int>(i);
-      found.push_back(
-          {{.place = place_of(size, out.is_shared), .seats = seats_in(compute)}, compute});
+      insert_sorted(
+          found,
+          One{.part = {.place = place_of(size, out.is_shared), .seats = seats_in(compute)},
+              .compute = compute},
+          [](const One& a, const One& b) { return comes_before(a.part, b.part); });
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const One& a, const One& b) {
-    return comes_before(a.part, b.part);
-  });
   for (const One& one : found) {
     out.parts.push_back(one.part);
     out.compute.push_back(one.compute);
@@ -309,10 +324,9 @@ void PartitionSpace::add_templates() {
       }
       is_shared = shapes_[index].is_shared;
       for (const FormPart& part : shapes_[index].parts) {
-        parts.push_back(part);
+        insert_sorted(parts, part, comes_before);
       }
     }
-    std::ranges::sort(parts, comes_before);
     const auto form = std::ranges::find_if(forms, [&](const Form& known) {
       return known.is_shared == is_shared && std::ranges::equal(known.parts, parts);
     });

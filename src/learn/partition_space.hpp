@@ -47,6 +47,9 @@ struct Form {
 /// weights' format.
 std::span<const Form> partition_forms();
 
+/// Forms that groups are begun in; the others are only looked at when a group is closed.
+inline constexpr std::size_t kChosenForms = 39;
+
 /// First choice of a group: its form, and in which part of it the lead sits.
 struct LeadChoice {
   std::uint8_t form = 0;

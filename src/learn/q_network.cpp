@@ -1,5 +1,6 @@
 #include "learn/q_network.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -13,7 +14,14 @@
 namespace septule::learn {
 namespace {
 
+constexpr int kContextInputs = static_cast<int>(kContextFeatures);
 constexpr float kLeftScale = 0.25F;
+
+using RowVector = Eigen::Matrix<float, kRowWidth, 1>;
+using ContextVector = Eigen::Matrix<float, kContextWidth, 1>;
+using Columns = Eigen::Matrix<float, kRowWidth, static_cast<int>(kWindowRows)>;
+using ColumnsMap = Eigen::Map<Columns, Eigen::Aligned32>;
+using ConstColumnsMap = Eigen::Map<const Columns, Eigen::Aligned32>;
 constexpr RealRange kScaleRange{.min = 1e-3, .max = 1e3};
 
 /// Copies a layer's tensors, which are row by row, into its matrices.
@@ -72,9 +80,8 @@ void for_each_row(unsigned set, Visit visit) {
 }
 
 /// Sum over columns of a set, in ascending order.
-template <class Columns>
-Eigen::Matrix<float, kRowWidth, 1> sum_of(const Columns& columns, RowSet set) {
-  Eigen::Matrix<float, kRowWidth, 1> sum = Eigen::Matrix<float, kRowWidth, 1>::Zero();
+RowVector sum_of(const ConstColumnsMap& columns, RowSet set) {
+  RowVector sum = RowVector::Zero();
   for_each_row(set, [&](int row) { sum += columns.col(row); });
   return sum;
 }
@@ -85,6 +92,51 @@ auto as_vector(const std::array<float, N>& values) {
 }
 
 }  // namespace
+
+struct QNetwork::Layers {
+  template <int Outputs, int Inputs>
+  struct Dense {
+    Eigen::Matrix<float, Outputs, Inputs> weight;
+    Eigen::Matrix<float, Outputs, 1> bias;
+  };
+  static constexpr int kContextInputs = static_cast<int>(kContextFeatures);
+  static constexpr int kStepInputs = static_cast<int>(kStepFeatures);
+
+  Dense<kRowWidth, static_cast<int>(kRowFeatures)> row_0;
+  Dense<kRowWidth, kRowWidth> row_1;
+  Dense<kRowWidth, kRowWidth> token_row;
+  Dense<kRowWidth, kStepInputs> token_step;
+  Dense<kRowWidth, kContextInputs> token_context;
+  Dense<kRowWidth, kRowWidth> token_out;
+  Dense<kContextWidth, 2 * kRowWidth + kContextInputs> context_0;
+  Dense<kRowWidth, kRowWidth> mix_row;
+  Dense<kRowWidth, kContextWidth> mix_context;
+  Dense<kContextWidth, kContextWidth + 2 * kRowWidth> context_1;
+  Dense<kRowWidth, kContextWidth> value_0;
+  Dense<1, kRowWidth> value_1;
+  Dense<kRowWidth, kRowWidth> seat_row;
+  Dense<kRowWidth, kContextWidth> seat_context;
+  Dense<kRowWidth, kStepInputs> seat_step;
+  Dense<kRowWidth, kRowWidth> seat_left;
+  Dense<kHeadWidth, kRowWidth> seat_1;
+  Dense<1, kHeadWidth> seat_2;
+  Dense<kRowWidth, kContextWidth> plan_context;
+  Dense<kRowWidth, static_cast<int>(kPlanFeatures)> plan_features;
+  Dense<kRowWidth, kRowWidth> plan_left;
+  Dense<kHeadWidth, kRowWidth> plan_1;
+  Dense<1, kHeadWidth> plan_2;
+  Dense<kRowWidth, kRowWidth> rest_0;
+  Dense<kHeadWidth, kRowWidth> rest_1;
+  Dense<1, kHeadWidth> rest_2;
+  Eigen::Matrix<float, kRowWidth, Eigen::Dynamic> plan_choice;  ///< by lead choice
+  float scale = 1;
+
+  float rest(RowSet left, const ConstColumnsMap& rest_lefts) const;
+  /// d of the class's comment, and u of the rows left in `mixed`.
+  ContextVector context_of(const Observation& seen,
+                           const ConstColumnsMap& token_rows,
+                           Columns& mixed) const;
+};
 
 std::span<const QLayer> q_layers() {
   using enum QLayer::Bias;
@@ -132,10 +184,10 @@ Result<QNetwork> QNetwork::make(const NetworkWeights& weights) {
                              kWindowNetKind)};
   }
   SEPTULE_TRY_STATUS(check_names(weights));
-  QNetwork network;
+  const auto made = std::make_shared<Layers>();
   SEPTULE_TRY(const double scale, real_setting(weights, "scale", kScaleRange));
-  network.scale_ = static_cast<float>(scale);
-  Layers& to = network.layers_;
+  Layers& to = *made;
+  to.scale = static_cast<float>(scale);
   SEPTULE_TRY_STATUS(read_layer(weights, "row.0", to.row_0));
   SEPTULE_TRY_STATUS(read_layer(weights, "row.1", to.row_1));
   SEPTULE_TRY_STATUS(read_layer(weights, "token.row", to.token_row));
@@ -166,122 +218,132 @@ Result<QNetwork> QNetwork::make(const NetworkWeights& weights) {
   SEPTULE_TRY(const Tensor* choice,
               tensor_of_shape(weights, "plan.choice", std::array{choices, kRowWidth}));
   to.plan_choice = Eigen::Map<const Eigen::MatrixXf>(choice->data.data(), kRowWidth, choices);
-  return network;
+  return QNetwork(made);
 }
 
 void QNetwork::begin(const WindowRows& rows, Scratch& scratch) const {
-  Eigen::Matrix<float, kRowInputs, static_cast<int>(kWindowRows)> features;
+  const Layers& layers = *layers_;
+  Eigen::Matrix<float, static_cast<int>(kRowFeatures), static_cast<int>(kWindowRows)> features;
   features.setZero();
   for (std::size_t row = 0; row < rows.count(); ++row) {
     features.col(static_cast<int>(row)) = as_vector(row_features(rows, row));
   }
-  Scratch::Columns<kRowWidth> hidden;
-  hidden.noalias() = layers_.row_0.weight * features;
-  hidden = (hidden.colwise() + layers_.row_0.bias).cwiseMax(0.0F);
-  scratch.rows.noalias() = layers_.row_1.weight * hidden;
-  scratch.rows = (scratch.rows.colwise() + layers_.row_1.bias).cwiseMax(0.0F);
-  scratch.token_rows.noalias() = layers_.token_row.weight * scratch.rows;
-  scratch.token_rows.colwise() += layers_.token_row.bias;
-  scratch.seat_lefts.noalias() = layers_.seat_left.weight * (kLeftScale * scratch.rows);
-  scratch.plan_lefts.noalias() = layers_.plan_left.weight * (kLeftScale * scratch.rows);
-  scratch.rest_lefts.noalias() = layers_.rest_0.weight * (kLeftScale * scratch.rows);
+  Columns hidden;
+  hidden.noalias() = layers.row_0.weight * features;
+  hidden = (hidden.colwise() + layers.row_0.bias).cwiseMax(0.0F);
+  ColumnsMap e(scratch.rows_.data());
+  ColumnsMap token_rows(scratch.token_rows_.data());
+  ColumnsMap seat_lefts(scratch.seat_lefts_.data());
+  ColumnsMap plan_lefts(scratch.plan_lefts_.data());
+  ColumnsMap rest_lefts(scratch.rest_lefts_.data());
+  e.noalias() = layers.row_1.weight * hidden;
+  e = (e.colwise() + layers.row_1.bias).cwiseMax(0.0F);
+  token_rows.noalias() = layers.token_row.weight * e;
+  token_rows.colwise() += layers.token_row.bias;
+  seat_lefts.noalias() = layers.seat_left.weight * (kLeftScale * e);
+  plan_lefts.noalias() = layers.plan_left.weight * (kLeftScale * e);
+  rest_lefts.noalias() = layers.rest_0.weight * (kLeftScale * e);
 }
 
-float QNetwork::rest(RowSet left, const Scratch& scratch) const {
-  RowVector hidden = sum_of(scratch.rest_lefts, left);
-  hidden = (hidden + layers_.rest_0.bias).cwiseMax(0.0F);
-  Eigen::Matrix<float, kHeadWidth, 1> head = layers_.rest_1.bias;
-  head.noalias() += layers_.rest_1.weight * hidden;
-  return layers_.rest_2.weight.row(0).dot(head.cwiseMax(0.0F)) + layers_.rest_2.bias[0];
+float QNetwork::Layers::rest(RowSet left, const ConstColumnsMap& rest_lefts) const {
+  RowVector hidden = sum_of(rest_lefts, left);
+  hidden = (hidden + rest_0.bias).cwiseMax(0.0F);
+  Eigen::Matrix<float, kHeadWidth, 1> head = rest_1.bias;
+  head.noalias() += rest_1.weight * hidden;
+  return rest_2.weight.row(0).dot(head.cwiseMax(0.0F)) + rest_2.bias[0];
 }
 
-QNetwork::ContextVector QNetwork::context_of(const Observation& seen,
-                                             const Scratch& scratch,
-                                             Scratch::Columns<kRowWidth>& mixed) const {
+ContextVector QNetwork::Layers::context_of(const Observation& seen,
+                                           const ConstColumnsMap& token_rows,
+                                           Columns& mixed) const {
   const auto context = as_vector(seen.context);
   RowVector base;
-  base.noalias() = layers_.token_context.weight * context;
+  base.noalias() = token_context.weight * context;
   Eigen::Matrix<float, 2 * kRowWidth + kContextInputs, 1> pooled;
   pooled.setZero();
   pooled.tail<kContextInputs>() = context;
-  Scratch::Columns<kRowWidth> tokens;
+  Columns tokens;
   RowVector hidden;
   for_each_row(seen.left, [&](int row) {
-    hidden = scratch.token_rows.col(row) + base;
-    hidden.noalias() +=
-        layers_.token_step.weight * as_vector(seen.steps[static_cast<std::size_t>(row)]);
+    hidden = token_rows.col(row) + base;
+    hidden.noalias() += token_step.weight * as_vector(seen.steps[static_cast<std::size_t>(row)]);
     hidden = hidden.cwiseMax(0.0F).eval();
     auto token = tokens.col(row);
-    token = layers_.token_out.bias;
-    token.noalias() += layers_.token_out.weight * hidden;
+    token = token_out.bias;
+    token.noalias() += token_out.weight * hidden;
     token = token.cwiseMax(0.0F).eval();
     pooled.head<kRowWidth>() += kLeftScale * token;
     pooled.segment<kRowWidth>(kRowWidth) = pooled.segment<kRowWidth>(kRowWidth).cwiseMax(token);
   });
   Eigen::Matrix<float, kContextWidth + 2 * kRowWidth, 1> again;
   again.setZero();
-  ContextVector together = layers_.context_0.bias;
-  together.noalias() += layers_.context_0.weight * pooled;
+  ContextVector together = context_0.bias;
+  together.noalias() += context_0.weight * pooled;
   again.head<kContextWidth>() = together.cwiseMax(0.0F);
-  base = layers_.mix_row.bias;
-  base.noalias() += layers_.mix_context.weight * again.head<kContextWidth>();
+  base = mix_row.bias;
+  base.noalias() += mix_context.weight * again.head<kContextWidth>();
   for_each_row(seen.left, [&](int row) {
     auto out = mixed.col(row);
     out = base;
-    out.noalias() += layers_.mix_row.weight * tokens.col(row);
+    out.noalias() += mix_row.weight * tokens.col(row);
     out = out.cwiseMax(0.0F).eval();
     again.segment<kRowWidth>(kContextWidth) += kLeftScale * out;
     again.tail<kRowWidth>() = again.tail<kRowWidth>().cwiseMax(out);
   });
-  together = layers_.context_1.bias;
-  together.noalias() += layers_.context_1.weight * again;
+  together = context_1.bias;
+  together.noalias() += context_1.weight * again;
   return together.cwiseMax(0.0F);
 }
 
 void QNetwork::values(const Observation& seen,
                       const Scratch& scratch,
                       std::span<float, kActions> out) const {
-  Scratch::Columns<kRowWidth> mixed;
-  const ContextVector context = context_of(seen, scratch, mixed);
-  RowVector hidden = layers_.value_0.bias;
-  hidden.noalias() += layers_.value_0.weight * context;
-  const float value = layers_.value_1.weight.row(0).dot(hidden.cwiseMax(0.0F)) +
-                      layers_.value_1.bias[0] + rest(seen.left, scratch);
-  RowVector base = seen.is_choosing ? layers_.plan_context.bias : layers_.seat_row.bias;
+  const Layers& layers = *layers_;
+  const ConstColumnsMap seat_lefts(scratch.seat_lefts_.data());
+  const ConstColumnsMap plan_lefts(scratch.plan_lefts_.data());
+  const ConstColumnsMap rest_lefts(scratch.rest_lefts_.data());
+  Columns mixed;
+  const ContextVector context =
+      layers.context_of(seen, ConstColumnsMap(scratch.token_rows_.data()), mixed);
+  RowVector hidden = layers.value_0.bias;
+  hidden.noalias() += layers.value_0.weight * context;
+  const float value = layers.value_1.weight.row(0).dot(hidden.cwiseMax(0.0F)) +
+                      layers.value_1.bias[0] + layers.rest(seen.left, rest_lefts);
+  RowVector base = seen.is_choosing ? layers.plan_context.bias : layers.seat_row.bias;
   base.noalias() +=
-      (seen.is_choosing ? layers_.plan_context.weight : layers_.seat_context.weight) * context;
+      (seen.is_choosing ? layers.plan_context.weight : layers.seat_context.weight) * context;
   float sum = 0;
   int count = 0;
   Eigen::Matrix<float, kHeadWidth, 1> head;
   const auto note = [&](std::size_t action, const auto& last, float guess) {
     const float advantage = last.weight.row(0).dot(head.cwiseMax(0.0F)) + last.bias[0] +
-                            rest(seen.left_after[action], scratch);
+                            layers.rest(seen.left_after[action], rest_lefts);
     sum += advantage;
     ++count;
-    out[action] = advantage / scale_ + guess;
+    out[action] = advantage / layers.scale + guess;
   };
   if (seen.is_choosing) {
     for (std::size_t i = 0; i < seen.choices.size(); ++i) {
       const std::size_t action = kWindowRows + i;
-      hidden = base + layers_.plan_choice.col(seen.choices[i]) +
-               sum_of(scratch.plan_lefts, seen.left_after[action]);
-      hidden.noalias() += layers_.plan_features.weight * as_vector(seen.plans[i]);
-      head = layers_.plan_1.bias;
-      head.noalias() += layers_.plan_1.weight * hidden.cwiseMax(0.0F);
-      note(action, layers_.plan_2, seen.plans[i][3] / 4 + seen.plans[i][8] / 2);
+      hidden = base + layers.plan_choice.col(seen.choices[i]) +
+               sum_of(plan_lefts, seen.left_after[action]);
+      hidden.noalias() += layers.plan_features.weight * as_vector(seen.plans[i]);
+      head = layers.plan_1.bias;
+      head.noalias() += layers.plan_1.weight * hidden.cwiseMax(0.0F);
+      note(action, layers.plan_2, seen.plans[i][3] / 4 + seen.plans[i][8] / 2);
     }
   } else {
     for_each_row(seen.may_take, [&](int row) {
       const auto action = static_cast<std::size_t>(row);
-      hidden = base + sum_of(scratch.seat_lefts, seen.left_after[action]);
-      hidden.noalias() += layers_.seat_row.weight * mixed.col(row);
-      hidden.noalias() += layers_.seat_step.weight * as_vector(seen.steps[action]);
-      head = layers_.seat_1.bias;
-      head.noalias() += layers_.seat_1.weight * hidden.cwiseMax(0.0F);
-      note(action, layers_.seat_2, seen.steps[action][20] / 4 - seen.steps[action][22] / 2);
+      hidden = base + sum_of(seat_lefts, seen.left_after[action]);
+      hidden.noalias() += layers.seat_row.weight * mixed.col(row);
+      hidden.noalias() += layers.seat_step.weight * as_vector(seen.steps[action]);
+      head = layers.seat_1.bias;
+      head.noalias() += layers.seat_1.weight * hidden.cwiseMax(0.0F);
+      note(action, layers.seat_2, seen.steps[action][20] / 4 - seen.steps[action][22] / 2);
     });
   }
-  const float shift = (value - sum / static_cast<float>(std::max(count, 1))) / scale_;
+  const float shift = (value - sum / static_cast<float>(std::max(count, 1))) / layers.scale;
   for (std::size_t action = 0; action < kActions; ++action) {
     const bool is_allowed =
         seen.is_choosing ? action >= kWindowRows && action - kWindowRows < seen.choices.size()

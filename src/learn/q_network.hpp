@@ -1,9 +1,10 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <array>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
 #include "learn/weights_file.hpp"
@@ -56,20 +57,20 @@ class QNetwork {
   /// or one too many.
   static Result<QNetwork> make(const NetworkWeights& weights);
 
-  /// What is worked out of a window's rows, and room for a pass. About 60 KiB.
+  /// What is worked out of a window's rows, and room for a pass. 15 KiB.
   class Scratch {
    public:
     Scratch() = default;
 
    private:
     friend class QNetwork;
-    template <int Rows>
-    using Columns = Eigen::Matrix<float, Rows, static_cast<int>(kWindowRows)>;
-    Columns<kRowWidth> rows;        ///< e
-    Columns<kRowWidth> token_rows;  ///< token.row e + bias
-    Columns<kRowWidth> seat_lefts;  ///< seat.left e / 4
-    Columns<kRowWidth> plan_lefts;  ///< plan.left e / 4
-    Columns<kRowWidth> rest_lefts;  ///< rest.0 e / 4, without bias
+    /// A column of kRowWidth for each row, next to one another.
+    using Columns = std::array<float, kWindowRows* static_cast<std::size_t>(kRowWidth)>;
+    alignas(32) Columns rows_{};        ///< e
+    alignas(32) Columns token_rows_{};  ///< token.row e + bias
+    alignas(32) Columns seat_lefts_{};  ///< seat.left e / 4
+    alignas(32) Columns plan_lefts_{};  ///< plan.left e / 4
+    alignas(32) Columns rest_lefts_{};  ///< rest.0 e / 4, without bias
   };
   void begin(const WindowRows& rows, Scratch& scratch) const;
   /// Values of the allowed actions of an observation of that window; the others are not touched. No
@@ -79,57 +80,11 @@ class QNetwork {
               std::span<float, kActions> out) const;
 
  private:
-  template <int Outputs, int Inputs>
-  struct Dense {
-    Eigen::Matrix<float, Outputs, Inputs> weight;
-    Eigen::Matrix<float, Outputs, 1> bias;
-  };
-  static constexpr int kRowInputs = static_cast<int>(kRowFeatures);
-  static constexpr int kStepInputs = static_cast<int>(kStepFeatures);
-  static constexpr int kContextInputs = static_cast<int>(kContextFeatures);
-  static constexpr int kPlanInputs = static_cast<int>(kPlanFeatures);
-  using RowVector = Eigen::Matrix<float, kRowWidth, 1>;
-  using ContextVector = Eigen::Matrix<float, kContextWidth, 1>;
+  struct Layers;
 
-  struct Layers {
-    Dense<kRowWidth, kRowInputs> row_0;
-    Dense<kRowWidth, kRowWidth> row_1;
-    Dense<kRowWidth, kRowWidth> token_row;
-    Dense<kRowWidth, kStepInputs> token_step;
-    Dense<kRowWidth, kContextInputs> token_context;
-    Dense<kRowWidth, kRowWidth> token_out;
-    Dense<kContextWidth, 2 * kRowWidth + kContextInputs> context_0;
-    Dense<kRowWidth, kRowWidth> mix_row;
-    Dense<kRowWidth, kContextWidth> mix_context;
-    Dense<kContextWidth, kContextWidth + 2 * kRowWidth> context_1;
-    Dense<kRowWidth, kContextWidth> value_0;
-    Dense<1, kRowWidth> value_1;
-    Dense<kRowWidth, kRowWidth> seat_row;
-    Dense<kRowWidth, kContextWidth> seat_context;
-    Dense<kRowWidth, kStepInputs> seat_step;
-    Dense<kRowWidth, kRowWidth> seat_left;
-    Dense<kHeadWidth, kRowWidth> seat_1;
-    Dense<1, kHeadWidth> seat_2;
-    Dense<kRowWidth, kContextWidth> plan_context;
-    Dense<kRowWidth, kPlanInputs> plan_features;
-    Dense<kRowWidth, kRowWidth> plan_left;
-    Dense<kHeadWidth, kRowWidth> plan_1;
-    Dense<1, kHeadWidth> plan_2;
-    Dense<kRowWidth, kRowWidth> rest_0;
-    Dense<kHeadWidth, kRowWidth> rest_1;
-    Dense<1, kHeadWidth> rest_2;
-    Eigen::Matrix<float, kRowWidth, Eigen::Dynamic> plan_choice;  ///< by lead choice
-  };
+  explicit QNetwork(std::shared_ptr<const Layers> layers) : layers_(std::move(layers)) {}
 
-  QNetwork() = default;
-  float rest(RowSet left, const Scratch& scratch) const;
-  /// d of the class's comment, and u of the rows left in `mixed`.
-  ContextVector context_of(const Observation& seen,
-                           const Scratch& scratch,
-                           Scratch::Columns<kRowWidth>& mixed) const;
-
-  Layers layers_;
-  float scale_ = 1;
+  std::shared_ptr<const Layers> layers_;  ///< never null
 };
 
 }  // namespace septule::learn

@@ -12,7 +12,7 @@ namespace septule::learn {
 /// Numbers of what a network sees. All are part of the weights' format.
 inline constexpr std::size_t kRowFeatures = 30;      ///< of a job, the same all along
 inline constexpr std::size_t kStepFeatures = 23;     ///< of a job at a step
-inline constexpr std::size_t kContextFeatures = 89;  ///< of a step
+inline constexpr std::size_t kContextFeatures = 88;  ///< of a step
 inline constexpr std::size_t kPlanFeatures = 10;     ///< of a choice of form with a planned group
 inline constexpr std::size_t kPlans = 24;            ///< choices that are shown, the most promising
 /// Actions by index: a row takes the seat, or one of the plans' forms is chosen.
