@@ -11,8 +11,8 @@ namespace {
 
 constexpr float kForEver = std::numeric_limits<float>::infinity();
 constexpr float kLogMost = 3;
-/// Plans whose rows are exchanged for better ones, and times of plans at seats are exact.
-constexpr std::size_t kImprovedPlans = 8;
+/// Plans whose rows are exchanged for better ones, and whose small rests are timed exactly.
+constexpr std::size_t kImprovedPlans = 4;
 constexpr float kGainScale = 4;  ///< of parts of the window's time that are gained
 constexpr float kLeftScale = 2;  ///< of parts that are left
 constexpr std::size_t kFormsAt = 1;
@@ -178,7 +178,6 @@ void improve(const PartitionEnv& env, std::size_t choice, Plan& plan, float& exa
 /// Sums over the rows that are left.
 struct Left {
   float solo = 0;
-  float price = 0;
   int count = 0;
 };
 
@@ -186,17 +185,39 @@ Left sum_left(const PartitionEnv& env) {
   Left left;
   for_each_row(env.state().left, [&](std::size_t row) {
     left.solo += env.rows()[row].solo;
-    left.price += env.rows()[row].price;
     ++left.count;
   });
   return left;
+}
+
+/// What is left after a plan, and the time that it will take: by prices, or exactly where it can be
+/// one group.
+struct Rest {
+  RowSet rows = 0;
+  float solo = 0;
+  float time = 0;
+};
+
+enum class SmallRests { kByPrice, kExactly };
+
+Rest rest_of(const PartitionEnv& env, RowSet used, SmallRests small) {
+  Rest rest;
+  rest.rows = static_cast<RowSet>(env.state().left & ~static_cast<unsigned>(used));
+  for_each_row(rest.rows, [&](std::size_t row) {
+    rest.solo += env.rows()[row].solo;
+    rest.time += env.rows()[row].price;
+  });
+  const int count = std::popcount(rest.rows);
+  if (small == SmallRests::kExactly && count > 0 && count <= static_cast<int>(kFormSeats)) {
+    rest.time = env.settled(rest.rows).time;
+  }
+  return rest;
 }
 
 /// The most promising choices with their plans.
 void observe_choices(const PartitionEnv& env, Observation& out) {
   const WindowRows& rows = env.rows();
   const float whole = rows.solo_sum();
-  const Left left = sum_left(env);
   const Row& lead = rows[env.lead()];
   struct Candidate {
     Plan plan;
@@ -242,19 +263,23 @@ void observe_choices(const PartitionEnv& env, Observation& out) {
     }
     plan.time = std::min(exact < kForEver ? exact : plan.time, plan.solo);
     const float alone = lead.alone[kind_of(seat.place, 0)];
+    const bool is_improved = i < kImprovedPlans;
+    const Rest rest =
+        rest_of(env, plan.used, is_improved ? SmallRests::kExactly : SmallRests::kByPrice);
+    const float gained = (plan.solo - plan.time) / whole * kGainScale;
+    const float rest_gained = (rest.solo - rest.time) / whole * kLeftScale;
     out.choices.push_back(choice);
     out.plans[i] = {exact < kForEver ? 1.0F : -1.0F,
                     alone / rows.solo_mean(),
                     log_ratio(alone, lead.solo),
-                    (plan.solo - plan.time) / whole * kGainScale,
+                    gained,
                     std::log(plan.solo / plan.time),
                     plan.time / rows.solo_mean(),
-                    (left.price - plan.price) / whole * kLeftScale,
-                    plan.value() / whole * kGainScale,
-                    ((left.solo - plan.solo) - (left.price - plan.price)) / whole * kLeftScale,
-                    i < kImprovedPlans ? 1.0F : 0.0F};
-    out.left_after[kWindowRows + i] =
-        static_cast<RowSet>(env.state().left & ~static_cast<unsigned>(plan.used));
+                    rest.time / whole * kLeftScale,
+                    gained + 2 * rest_gained,
+                    rest_gained,
+                    is_improved ? 1.0F : 0.0F};
+    out.left_after[kWindowRows + i] = rest.rows;
   }
 }
 
@@ -267,7 +292,7 @@ RowSet rows_of(const SeatRows& seats) {
 }
 
 /// Features of a row that could take the seat at hand.
-void observe_seat(const PartitionEnv& env, std::size_t row, const Left& left, Observation& out) {
+void observe_seat(const PartitionEnv& env, std::size_t row, Observation& out) {
   const std::optional<PartitionEnv::Trial> trial = env.try_row(row);
   if (!trial) {
     return;
@@ -286,7 +311,6 @@ void observe_seat(const PartitionEnv& env, std::size_t row, const Left& left, Ob
     }
   }
   guess.add(state.seat, row);
-  const float price_before = plan.price;
   plan.rows = state.rows;
   plan.rows[state.seat] = static_cast<std::int8_t>(row);
   plan.solo = env.open_solo() + rows[row].solo;
@@ -298,15 +322,14 @@ void observe_seat(const PartitionEnv& env, std::size_t row, const Left& left, Ob
   const float exact =
       env.seats_left() > 1 ? env.group_time(form, plan.rows) : env.settled(rows_of(plan.rows)).time;
   plan.time = exact < kForEver ? std::min(exact, plan.solo) : plan.time;
-  const float gained_price = plan.price - price_before;
-  step[17] = plan.value() / whole * kGainScale;
+  const Rest rest = rest_of(env, plan.used, SmallRests::kExactly);
   step[18] = plan.is_full ? 1.0F : -1.0F;
   step[19] = plan.time / rows.solo_mean();
   step[20] = (plan.solo - plan.time) / whole * kGainScale;
-  step[21] = (left.price - gained_price + plan.time) / whole * kLeftScale;
-  step[22] = -((left.solo - (plan.solo - env.open_solo())) - (left.price - gained_price)) / whole *
-             kLeftScale;
-  out.left_after[row] = static_cast<RowSet>(state.left & ~static_cast<unsigned>(plan.used));
+  step[21] = (rest.time + plan.time) / whole * kLeftScale;
+  step[22] = -(rest.solo - rest.time) / whole * kLeftScale;
+  step[17] = step[20] - 2 * step[22];
+  out.left_after[row] = rest.rows;
   if (env.may_take(row, *trial)) {
     out.may_take = static_cast<RowSet>(out.may_take | 1U << row);
     step[1] = 1;
@@ -443,7 +466,7 @@ void observe(const PartitionEnv& env, Observation& out) {
     observe_choices(env, out);
     return;
   }
-  for_each_row(out.left, [&](std::size_t row) { observe_seat(env, row, left, out); });
+  for_each_row(out.left, [&](std::size_t row) { observe_seat(env, row, out); });
 }
 
 }  // namespace septule::learn

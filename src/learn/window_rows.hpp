@@ -61,6 +61,7 @@ class WindowRows {
 
  private:
   void work_out(const PartitionSpace& space, Row& row);
+  void set_prices();
 
   const optimize::WindowProblem* problem_;
   std::array<Row, kWindowRows> rows_{};

@@ -19,19 +19,19 @@ struct WindowTrainingOptions {
   std::uint64_t seed = 1;
   int updates = 16000;
   int environments = 128;     ///< episodes under way, each one action a round
-  int updates_per_round = 2;  ///< after the first `rounds_before` rounds
+  int updates_per_round = 4;  ///< after the first `rounds_before` rounds
   int rounds_before = 40;
   int rounds_kept = 800;  ///< of the replay memory: 102,400 steps
-  int batch = 256;
+  int batch = 128;
   int steps_max = 4;  ///< rewards that are summed up to the group's end, at most
-  double learning_rate = 1e-3;
-  double learning_rate_last = 2e-5;  ///< by half a cosine
+  double learning_rate = 2e-3;
+  double learning_rate_last = 4e-5;  ///< by half a cosine
   double adam_epsilon = 1e-5;
   double gradient_norm_max = 5;
   double huber = 0.3;          ///< from here on the loss is linear, in units of 10 x return
   double target_rate = 0.005;  ///< of the target network, each update
   double mean_rate = 0.001;    ///< of the mean over updates that is handed out
-  double exploration = 0.1;    ///< part of actions that are drawn, at first
+  double exploration = 0.05;   ///< part of actions that are drawn, at first
   double exploration_last = 0.02;
   double exploration_part = 0.3;  ///< of the updates over which it falls
 };

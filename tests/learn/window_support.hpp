@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -12,7 +15,9 @@
 #include "gpu/sharing_template.hpp"
 #include "learn/partition_env.hpp"
 #include "learn/partition_space.hpp"
+#include "learn/q_network.hpp"
 #include "learn/seating_times.hpp"
+#include "learn/weights_file.hpp"
 #include "learn/window_rows.hpp"
 #include "optimize/window_optimizer.hpp"
 #include "predict/job_generator.hpp"
@@ -65,6 +70,37 @@ struct GeneratedWindow {
   GeneratedWindow& operator=(const GeneratedWindow&) = delete;
   ~GeneratedWindow() = default;
 };
+
+/// A network with weights drawn at random: valid, and not trained.
+inline learn::NetworkWeights drawn_window_net(std::uint64_t seed) {
+  learn::NetworkWeights weights;
+  weights.kind = learn::kWindowNetKind;
+  weights.settings["scale"] = 10;
+  weights.recipe.data_digest = "0000000000000000";
+  const Rng rng(seed);
+  const auto add = [&](const std::string& name, std::vector<int> shape, double limit) {
+    Rng draws = rng.stream(name);
+    learn::Tensor& tensor = weights.tensors.emplace_back();
+    tensor.name = name;
+    std::size_t count = 1;
+    for (const int extent : shape) {
+      count *= static_cast<std::size_t>(extent);
+    }
+    tensor.shape = std::move(shape);
+    for (std::size_t i = 0; i < count; ++i) {
+      tensor.data.push_back(static_cast<float>(limit * (2 * draws.uniform() - 1)));
+    }
+  };
+  for (const learn::QLayer& layer : learn::q_layers()) {
+    const double limit = 1 / std::sqrt(static_cast<double>(layer.inputs));
+    add(std::string(layer.name) + ".weight", {layer.outputs, layer.inputs}, limit);
+    if (layer.bias == learn::QLayer::Bias::kAdded) {
+      add(std::string(layer.name) + ".bias", {layer.outputs}, limit);
+    }
+  }
+  add("plan.choice", {static_cast<int>(learn::lead_choices().size()), learn::kRowWidth}, 0.1);
+  return weights;
+}
 
 /// All that an episode needs. Not moved.
 struct EpisodeBench {
