@@ -16,7 +16,9 @@ std::vector<OptionRecord> training_options() {
        .completion = CompletionKind::kFile},
       {.name = "seed",
        .value = "N",
-       .text = "Of all chance: jobs, windows, first weights, exploration.",
+       .text =
+           "Of all chance in the training: first weights, exploration, replay. Jobs and windows "
+           "are the same for every seed.",
        .default_text = "1",
        .min = 0,
        .max = 1000000,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,38 @@ std::size_t to_row(std::int8_t row) {
 
 RowSet bit(std::size_t row) {
   return static_cast<RowSet>(1U << row);
+}
+
+/// Forms with so many seats, those first that are mostly the best: then the others can often be
+/// passed over. The order decides between equal times, too.
+std::span<const std::uint8_t> forms_by_promise(int seats) {
+  static const std::vector<std::vector<std::uint8_t>> ordered = [] {
+    constexpr std::array<std::string_view, 9> kFirst = {"full{4}",
+                                                        "full{3}",
+                                                        "full{2}",
+                                                        "4g{2}+3g{2}",
+                                                        "7g[4c{2}+3c{2}]",
+                                                        "7g[4c+2c+1c{2}]",
+                                                        "7g[4c+2c{2}+1c]",
+                                                        "4g+3g{3}",
+                                                        "4g{3}+3g"};
+    std::vector<std::vector<std::uint8_t>> by_seats(kFormSeats + 1);
+    const auto add = [&](std::size_t form) {
+      by_seats[static_cast<std::size_t>(partition_forms()[form].seats)].push_back(
+          static_cast<std::uint8_t>(form));
+    };
+    for (const std::string_view name : kFirst) {
+      add(static_cast<std::size_t>(std::ranges::find(partition_forms(), name, &Form::name) -
+                                   partition_forms().begin()));
+    }
+    for (std::size_t form = 0; form < partition_forms().size(); ++form) {
+      if (std::ranges::find(kFirst, partition_forms()[form].name) == kFirst.end()) {
+        add(form);
+      }
+    }
+    return by_seats;
+  }();
+  return ordered[static_cast<std::size_t>(seats)];
 }
 
 /// Rows in the parts of a form.
@@ -126,7 +159,7 @@ std::optional<float> PartitionEnv::domain_time(std::size_t form,
   return time < kForEver ? std::optional(time) : std::nullopt;
 }
 
-float PartitionEnv::group_time(std::size_t form, const SeatRows& rows) const {
+float PartitionEnv::group_time(std::size_t form, const SeatRows& rows, float bound) const {
   const Form& of = partition_forms()[form];
   const PartSets sets = sets_of(form, rows);
   float time = 0;
@@ -139,7 +172,7 @@ float PartitionEnv::group_time(std::size_t form, const SeatRows& rows) const {
       return kForEver;
     }
     time = std::max(time, *here);
-    if (of.is_shared) {
+    if (of.is_shared || time >= bound) {
       break;
     }
   }
@@ -244,8 +277,8 @@ ClosedGroup PartitionEnv::settled(RowSet together) const {
     }
     return best;
   }
-  for (std::size_t form = 0; form < partition_forms().size(); ++form) {
-    if (partition_forms()[form].seats == count && !times_->space().templates(form).empty()) {
+  for (const std::uint8_t form : forms_by_promise(static_cast<int>(count))) {
+    if (!times_->space().templates(form).empty()) {
       settle_in(form, sitting, best);
     }
   }
@@ -261,7 +294,8 @@ void PartitionEnv::settle_in(std::size_t form, SeatRows order, ClosedGroup& best
     bool is_worth_it = true;
     for (std::size_t seat = 0; seat < all.size() && is_worth_it; ++seat) {
       // Nobody is faster in company; rows of a part in one order; equal parts in one order.
-      is_worth_it = rows()[to_row(order[seat])].alone[kind_of(all[seat].place, 0)] < best.time;
+      const Row& row = rows()[to_row(order[seat])];
+      is_worth_it = !times_->only_slows() || row.alone[kind_of(all[seat].place, 0)] < best.time;
       if (seat > 0) {
         const bool is_alike = all[seat].part == all[seat - 1].part ||
                               (parts[all[seat].part] == parts[all[seat - 1].part] &&
@@ -272,7 +306,7 @@ void PartitionEnv::settle_in(std::size_t form, SeatRows order, ClosedGroup& best
     if (!is_worth_it) {
       continue;
     }
-    const float time = group_time(form, order);
+    const float time = group_time(form, order, best.time);
     if (time < best.time) {
       best = {.form = static_cast<std::uint8_t>(form), .rows = order, .time = time};
     }

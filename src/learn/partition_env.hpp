@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "base/inline_vector.hpp"
@@ -92,7 +93,11 @@ class PartitionEnv {
   std::optional<Trial> try_row(std::size_t row) const;
   bool may_take(std::size_t row, const Trial& trial) const;
   /// Time of rows in a form; infinite = impossible.
-  float group_time(std::size_t form, const SeatRows& rows) const;
+  float group_time(std::size_t form, const SeatRows& rows) const {
+    return group_time(form, rows, std::numeric_limits<float>::infinity());
+  }
+  /// The same, or anything from `bound` on if it is no less.
+  float group_time(std::size_t form, const SeatRows& rows, float bound) const;
   /// The best form for just these rows (1 to kFormSeats) and its time, kept like the others. A row
   /// alone, and rows that gain nothing together, have form 0 and the sum of their solo times.
   ClosedGroup settled(RowSet rows) const;

@@ -36,6 +36,7 @@ struct Running {
   std::array<std::size_t, kFormSeats> row{};
   std::array<double, kFormSeats> left{};
   std::array<double, kFormSeats> rate{};
+  std::array<double, kFormSeats> least{};
   std::size_t count = 0;
 
   bool ask(const predict::CoRunModel& model, const predict::CoRunPlace& place) {
@@ -49,7 +50,11 @@ struct Running {
 SeatingTimes::SeatingTimes(const PartitionSpace& space,
                            const WindowRows& rows,
                            std::size_t kept_max)
-    : space_(&space), rows_(&rows), kept_(kept_max), forms_(kFormsMax) {
+    : space_(&space),
+      rows_(&rows),
+      only_slows_(rows.problem().model->only_slows()),
+      kept_(kept_max),
+      forms_(kFormsMax) {
   SEPTULE_CHECK(std::has_single_bit(kept_max), "a table has a power of two places");
 }
 
@@ -159,9 +164,9 @@ SeatedTime SeatingTimes::work_out(std::size_t index, const PartSets& sets) const
     const DomainSeats& seats = space_->seats_of(domain);
     for (std::size_t i = 0; i < seats.orders.size(); ++i) {
       const std::span<const std::uint8_t> order(seats.orders[i].data(), seats.kinds.size());
-      // Nobody is faster in company than alone in the same seat.
+      // Where company only slows, nobody is faster than alone in the same seat.
       bool is_hopeless = false;
-      for (std::size_t seat = 0; seat < order.size() && !is_hopeless; ++seat) {
+      for (std::size_t seat = 0; only_slows_ && seat < order.size() && !is_hopeless; ++seat) {
         const std::uint8_t row = sitting[order[seat]];
         const std::size_t kind = seats.kinds[seat];
         is_hopeless = row != kNobody && kind < kPlaces * kKindsOfPlace &&
@@ -170,7 +175,7 @@ SeatedTime SeatingTimes::work_out(std::size_t index, const PartSets& sets) const
       if (is_hopeless) {
         continue;
       }
-      const float time = time_in(domain, order, sitting);
+      const float time = time_in({.domain = domain, .order = order, .rows = sitting}, out.time);
       if (time < out.time) {
         out = {.time = time,
                .domain = static_cast<std::uint16_t>(domain),
@@ -181,21 +186,24 @@ SeatedTime SeatingTimes::work_out(std::size_t index, const PartSets& sets) const
   return out;
 }
 
-float SeatingTimes::time_in(std::size_t domain,
-                            std::span<const std::uint8_t> order,
-                            std::span<const std::uint8_t> rows) const {
+float SeatingTimes::time_in(const Seating& seating, float bound) const {
   const optimize::WindowProblem& problem = rows_->problem();
-  const gpu::MemoryDomain& of = space_->catalogue().domains[domain];
+  const gpu::MemoryDomain& of = space_->catalogue().domains[seating.domain];
+  const DomainSeats& seats = space_->seats_of(seating.domain);
   const predict::CoRunPlace place{.profile = of.profile,
                                   .compute = {of.compute.begin(), of.compute.end()}};
   Running running;
-  for (std::size_t seat = 0; seat < order.size(); ++seat) {
-    if (rows[order[seat]] == kNobody) {
+  for (std::size_t seat = 0; seat < seating.order.size(); ++seat) {
+    if (seating.rows[seating.order[seat]] == kNobody) {
       continue;
     }
     const std::size_t at = running.count++;
-    running.row[at] = rows[order[seat]];
+    running.row[at] = seating.rows[seating.order[seat]];
     const Row& row = (*rows_)[running.row[at]];
+    const std::size_t kind = seats.kinds[seat];
+    // Time that a second of its solo time takes at least.
+    running.least[at] =
+        only_slows_ && kind < row.alone.size() ? double{row.alone[kind]} / double{row.solo} : 0.0;
     running.clients[at] = {
         .job = row.job, .compute = of.seats[seat].compute, .atp = of.seats[seat].atp};
     running.left[at] = double{row.solo};
@@ -224,10 +232,16 @@ float SeatingTimes::time_in(std::size_t domain,
       }
       running.left[kept] = running.left[i] - running.rate[i] * next;
       running.clients[kept] = running.clients[i];
+      running.least[kept] = running.least[i];
       running.row[kept++] = running.row[i];
     }
     running.count = kept;
     now += is_idle ? last : next;
+    for (std::size_t i = 0; i < kept; ++i) {
+      if (now + running.left[i] * running.least[i] >= double{bound} * (1 + 1e-6)) {
+        return kForEver;
+      }
+    }
   }
   return static_cast<float>(now);
 }

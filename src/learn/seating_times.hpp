@@ -47,6 +47,8 @@ class SeatingTimes {
   /// What was kept of some rows by keep_settled(), for whoever works it out.
   std::optional<SettledForm> settled(RowSet rows) const;
   void keep_settled(RowSet rows, const SettledForm& form);
+  /// Whether company makes nobody faster, by the model.
+  bool only_slows() const { return only_slows_; }
   /// Questions that were worked out.
   std::int64_t worked_out() const { return worked_out_; }
 
@@ -57,13 +59,18 @@ class SeatingTimes {
   };
   SeatedTime work_out(std::size_t shape, const PartSets& sets) const;
   bool may_sit(const DomainShape& shape, const PartSets& sets) const;
-  float time_in(std::size_t domain,
-                std::span<const std::uint8_t> order,
-                std::span<const std::uint8_t> rows) const;
+  struct Seating {
+    std::size_t domain = 0;
+    std::span<const std::uint8_t> order;
+    std::span<const std::uint8_t> rows;  ///< by position
+  };
+  /// Infinite where it is impossible, or no less than `bound`.
+  float time_in(const Seating& seating, float bound) const;
   void grow();
 
   const PartitionSpace* space_;
   const WindowRows* rows_;
+  bool only_slows_;
   struct KeptForm {
     RowSet rows = 0;  ///< 0 = free
     SettledForm form;

@@ -17,7 +17,7 @@ namespace septule::learn_train {
 /// (docs/window-rl.md). Chosen on windows of the validation jobs only. A plain value.
 struct WindowTrainingOptions {
   std::uint64_t seed = 1;
-  int updates = 16000;
+  int updates = 20000;
   int environments = 128;     ///< episodes under way, each one action a round
   int updates_per_round = 4;  ///< after the first `rounds_before` rounds
   int rounds_before = 40;
