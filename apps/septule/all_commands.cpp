@@ -21,6 +21,7 @@ std::vector<Command> all_commands() {
           policies_command(),
           predict_command(),
           train_predictor_command(),
+          train_window_command(),
           completion_command(),
           man_command()};
 }

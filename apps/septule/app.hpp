@@ -68,6 +68,7 @@ Command simulate_command();
 Command policies_command();
 Command predict_command();
 Command train_predictor_command();
+Command train_window_command();
 Command completion_command();
 Command man_command();
 
