@@ -10,6 +10,8 @@
 #include "gpu/layout_request.hpp"
 #include "gpu/partition_checker.hpp"
 #include "interop/window_table.hpp"
+#include "learn/slice_models.hpp"
+#include "learn/weights_file.hpp"
 #include "optimize/switch_costs.hpp"
 #include "optimize/window_check.hpp"
 #include "septule/files.hpp"
@@ -18,9 +20,6 @@
 namespace septule::app {
 
 namespace {
-
-/// Work that a question may take: windows of 16 take some millions of units.
-constexpr std::int64_t kUnitsMax = 400'000'000;
 
 Result<std::vector<ActiveThreadPercentage>> splits_option(const Invocation& invocation) {
   std::vector<ActiveThreadPercentage> out;
@@ -45,23 +44,72 @@ Result<std::vector<ActiveThreadPercentage>> splits_option(const Invocation& invo
   return out;
 }
 
-/// --current: the GPU as it is cut now; "mig-off" (the default) or a layout.
-Result<optimize::GpuCut> current_cut(const Invocation& invocation, const gpu::Geometry& geometry) {
+/// A GPU cut as --current says: "mig-off" (the default) or a layout.
+Result<gpu::ObservedGpu> fresh_gpu(const Invocation& invocation, const gpu::Geometry& geometry) {
+  gpu::ObservedGpu gpu{
+      .index =
+          GpuIndex(static_cast<int>(invocation.is_given("index") ? invocation.number("index") : 0)),
+      .uuid = {},
+      .geometry = &geometry,
+      .is_mig_enabled = false,
+      .instances = {}};
   const std::string text = invocation.text("current");
   if (text == "mig-off") {
-    return optimize::GpuCut();
+    return gpu;
   }
   SEPTULE_TRY(const gpu::LayoutRequest request, gpu::parse_layout_request(geometry, text));
   for (const std::string& note : request.notes) {
     say_note(note);
   }
-  SEPTULE_TRY(gpu::Partition partition, gpu::place_layout_request(geometry, request));
+  SEPTULE_TRY(const gpu::Partition partition, gpu::place_layout_request(geometry, request));
   const auto violations = gpu::check_partition(geometry, partition);
   if (!violations.empty()) {
     return Error{ErrorCode::kInvalidInput,
                  fmt::format("--current: {}", violations.front().message)};
   }
-  return optimize::GpuCut(std::move(partition));
+  return inventory_after({.node = {}, .gpus = {std::move(gpu)}},
+                         {{.index = gpu.index, .partition = partition}})
+      .gpus.front();
+}
+
+/// The GPU of --state that --index names; a window takes all of it.
+Result<gpu::ObservedGpu> observed_gpu(const Invocation& invocation, const Context& context) {
+  if (invocation.is_given("current")) {
+    return Error{ErrorCode::kUsage, "--state already says how the GPU is cut; leave --current out"};
+  }
+  SEPTULE_TRY(gpu::Inventory inventory,
+              load_inventory(invocation.text("state"), invocation, context));
+  SEPTULE_TRY(const std::vector<GpuIndex> indices, selected_gpus(invocation, inventory));
+  if (indices.size() != 1) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("a window is for one GPU, and {} are given: choose one with --index",
+                             indices.size())};
+  }
+  const gpu::ObservedGpu& gpu = *find_gpu(inventory, indices.front());
+  std::vector<std::string> held;
+  for (const gpu::ObservedInstance& instance : gpu.instances) {
+    if (instance.effective_hold() != gpu::Hold::kIdle) {
+      held.push_back(gpu::observed_text(gpu, instance));
+    }
+  }
+  if (!held.empty()) {
+    return Error{ErrorCode::kBlocked,
+                 fmt::format("a window takes the whole of GPU {}, and {} stay{}",
+                             gpu.index.value(),
+                             joined_with_and(held),
+                             held.size() == 1 ? "s" : "")};
+  }
+  return gpu;
+}
+
+Result<gpu::ObservedGpu> window_gpu(const Invocation& invocation, const Context& context) {
+  if (invocation.is_given("state")) {
+    return observed_gpu(invocation, context);
+  }
+  SEPTULE_TRY(const gpu::Geometry* geometry, model_option(invocation, context));
+  return geometry->has_profile_table()
+             ? fresh_gpu(invocation, *geometry)
+             : Result<gpu::ObservedGpu>(gpu::ObservedGpu{.geometry = geometry});
 }
 
 Status set_rules(const Invocation& invocation, const Context& context, WindowQuestion& question) {
@@ -75,7 +123,9 @@ Status set_rules(const Invocation& invocation, const Context& context, WindowQue
     question.costs = std::make_unique<optimize::SwitchCosts>(
         optimize::make_switch_costs(*question.geometry, context.latencies));
   }
-  SEPTULE_TRY(question.problem.initial, current_cut(invocation, *question.geometry));
+  if (question.gpu.is_mig_enabled) {
+    question.problem.initial = question.gpu.partition();
+  }
   return {};
 }
 
@@ -83,7 +133,8 @@ Status set_rules(const Invocation& invocation, const Context& context, WindowQue
 
 Result<WindowQuestion> load_window(const Invocation& invocation, const Context& context) {
   WindowQuestion question;
-  SEPTULE_TRY(question.geometry, model_option(invocation, context));
+  SEPTULE_TRY(question.gpu, window_gpu(invocation, context));
+  question.geometry = question.gpu.geometry;
   const gpu::Geometry& geometry = *question.geometry;
   if (!geometry.has_profile_table()) {
     return Error{ErrorCode::kNotFound,
@@ -116,16 +167,52 @@ Result<WindowQuestion> load_window(const Invocation& invocation, const Context& 
   return question;
 }
 
+Result<std::unique_ptr<learn::WindowAgent>> load_agent(const Invocation& invocation) {
+  const std::string method = invocation.text("method");
+  if (invocation.is_given("weights")) {
+    const std::string path = invocation.text("weights");
+    SEPTULE_TRY(const std::string bytes, read_input(path, learn::kWeightsBytesMax));
+    SEPTULE_TRY(const learn::NetworkWeights weights,
+                learn::parse_weights(bytes, source_name_of(path)));
+    return learn::WindowAgent::make(weights);
+  }
+  if (method != "rl" && method != "all") {
+    return std::unique_ptr<learn::WindowAgent>();
+  }
+  Result<std::unique_ptr<learn::WindowAgent>> agent = learn::WindowAgent::builtin();
+  if (!agent && method == "all" && agent.error().code == ErrorCode::kNotFound) {
+    return std::unique_ptr<learn::WindowAgent>();
+  }
+  return agent;
+}
+
+namespace {
+
+/// An answer that the independent checker refuses is a bug, not a result.
+void check_answer(const WindowQuestion& question, const optimize::WindowAnswer& answer) {
+  const auto violations = optimize::check_window_answer(question.problem, answer);
+  for (const plan::ScheduleViolation& violation : violations) {
+    say_error(fmt::format(
+        "the independent checker refuses the answer of {}: {}", answer.method, violation.message));
+  }
+  SEPTULE_CHECK(violations.empty(), "a window's answer passes the independent checker");
+}
+
+/// Windows for which the guard is asked beside `rl`: beyond, it takes seconds.
+constexpr std::size_t kGuardedJobsMax = 16;
+
+}  // namespace
+
 Result<WindowFinding> find_window_answer(const Invocation& invocation,
                                          const WindowQuestion& question,
                                          const optimize::WindowOptimizer* learned) {
   const optimize::WindowMethodSetup setup{
       .learned = learned, .beam_width = static_cast<std::size_t>(invocation.number("beam-width"))};
-  WorkBudget budget(kUnitsMax);
+  WorkBudget budget(static_cast<std::int64_t>(invocation.number("budget")));
   WindowFinding finding;
   const std::string name = invocation.text("method");
+  SEPTULE_TRY(const auto portfolio, optimize::make_window_portfolio(setup));
   if (name == "all") {
-    SEPTULE_TRY(const auto portfolio, optimize::make_window_portfolio(setup));
     SEPTULE_TRY(optimize::PortfolioReport report, portfolio->run(question.problem, budget));
     finding.answer = std::move(report.answer);
     finding.outcomes = std::move(report.outcomes);
@@ -133,13 +220,14 @@ Result<WindowFinding> find_window_answer(const Invocation& invocation,
     SEPTULE_TRY(const auto method, optimize::make_window_method(name, setup));
     SEPTULE_TRY(finding.answer, method->optimize(question.problem, budget));
   }
-  const auto violations = optimize::check_window_answer(question.problem, finding.answer);
-  for (const plan::ScheduleViolation& violation : violations) {
-    say_error(fmt::format("the independent checker refuses the answer of {}: {}",
-                          finding.answer.method,
-                          violation.message));
+  check_answer(question, finding.answer);
+  if (name == "rl" && question.problem.jobs.size() <= kGuardedJobsMax) {
+    Result<optimize::WindowAnswer> guard = portfolio->optimize(question.problem, budget);
+    if (guard) {
+      check_answer(question, *guard);
+      finding.guard = *std::move(guard);
+    }
   }
-  SEPTULE_CHECK(violations.empty(), "a window's answer passes the independent checker");
   return finding;
 }
 

@@ -24,24 +24,27 @@ using plan::ScheduledRun;
 /// What is said of one run.
 struct RunLine {
   const ScheduledRun* run = nullptr;
-  std::string slot;  ///< "4g.40gb@0", "full", "7g.80gb@0 2c@4"
+  std::string slot;      ///< "4g.40gb@0", "full", "7g.80gb@0 2c@4"
+  std::string instance;  ///< "4g.40gb@0", "full"
   double begin_s = 0;
   double end_s = 0;
   double speed = 0;  ///< mean, relative to alone on the whole GPU
 };
 
-std::string slot_text(const gpu::Geometry& geometry,
-                      const ScheduledInstance& instance,
-                      const ScheduledRun& run) {
-  if (!instance.placed.has_value()) {
-    return "full";
+RunLine line_of(const gpu::Geometry& geometry,
+                const ScheduledInstance& instance,
+                const ScheduledRun& run) {
+  RunLine line{.run = &run, .slot = "full", .instance = "full"};
+  if (instance.placed.has_value()) {
+    line.instance = gpu::placed_text(geometry, *instance.placed);
+    line.slot = line.instance;
+    const gpu::ComputeInstance& compute = instance.compute[static_cast<std::size_t>(run.compute)];
+    if (!gpu::is_full(geometry, instance.placed->profile, compute)) {
+      line.slot +=
+          fmt::format(" {}c@{}", compute.placement.size.value(), compute.placement.start.value());
+    }
   }
-  std::string text = gpu::placed_text(geometry, *instance.placed);
-  const gpu::ComputeInstance& compute = instance.compute[static_cast<std::size_t>(run.compute)];
-  if (!gpu::is_full(geometry, instance.placed->profile, compute)) {
-    text += fmt::format(" {}c@{}", compute.placement.size.value(), compute.placement.start.value());
-  }
-  return text;
+  return line;
 }
 
 double seconds(SimTime time) {
@@ -53,8 +56,7 @@ std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFindi
   const plan::Schedule& schedule = finding.answer.schedule;
   std::vector<RunLine> lines;
   for (const ScheduledRun& run : schedule.runs) {
-    RunLine line{.run = &run, .slot = {}};
-    line.slot = slot_text(*question.geometry, schedule.instances[run.instance], run);
+    RunLine line = line_of(*question.geometry, schedule.instances[run.instance], run);
     line.begin_s = seconds(run.begin());
     line.end_s = seconds(run.end());
     const double length = line.end_s - line.begin_s;
@@ -77,7 +79,9 @@ std::string atp_text(const ScheduledRun& run) {
 }
 
 Json run_document(const WindowQuestion& question, const RunLine& line) {
-  Json job{{"name", question.problem.jobs[line.run->job].name}, {"slot", line.slot}};
+  Json job{{"name", question.problem.jobs[line.run->job].name},
+           {"slot", line.slot},
+           {"instance", line.instance}};
   job["atp"] = line.run->atp.has_value() ? Json(line.run->atp->value()) : Json(nullptr);
   job["begin_s"] = line.begin_s;
   job["end_s"] = line.end_s;
@@ -148,6 +152,20 @@ std::string drawing(const WindowQuestion& question,
          fmt::format("{:<{}}  0{:>{}}\n", "", width, number(end, 1) + " s", kDrawingWidth - 1);
 }
 
+/// The slowest job, and how slow jobs may be.
+std::string worst_text(const WindowQuestion& question, const std::vector<RunLine>& lines) {
+  const auto worst = std::ranges::min_element(lines, {}, &RunLine::speed);
+  if (worst == lines.end()) {
+    return {};
+  }
+  const double floor = question.problem.rules.fairness;
+  return fmt::format(
+      "slowest is {} at {} of its speed alone; {}\n",
+      quoted_for_message(question.problem.jobs[worst->run->job].name),
+      number(worst->speed),
+      floor > 0 ? fmt::format("the floor is {}", floor) : std::string("there is no floor"));
+}
+
 std::string quality_text(const WindowQuestion& question, const WindowFinding& finding) {
   const optimize::WindowAnswer& answer = finding.answer;
   const double time = answer.time.to_seconds();
@@ -165,9 +183,17 @@ std::string quality_text(const WindowQuestion& question, const WindowFinding& fi
                        number(bound),
                        100 * (1 - bound / time));
   }
+  if (finding.guard.has_value()) {
+    const double guard = finding.guard->time.to_seconds();
+    out += fmt::format("the best of all methods ({}) takes {} s: {} takes {:.1f} % longer\n",
+                       finding.guard->method,
+                       number(guard),
+                       answer.method,
+                       100 * (time / guard - 1));
+  }
   out +=
       fmt::format("re-cutting takes {} s of it\n", number(answer.schedule.recutting.to_seconds()));
-  return out;
+  return out + worst_text(question, run_lines(question, finding));
 }
 
 std::string outcomes_text(const WindowQuestion& question, const WindowFinding& finding) {
@@ -207,7 +233,8 @@ Json outcomes_document(const WindowFinding& finding) {
 Json window_document(const WindowQuestion& question, const WindowFinding& finding) {
   const optimize::WindowAnswer& answer = finding.answer;
   const double time = answer.time.to_seconds();
-  Json document{{"schema", "septule-window/1"}, {"gpu", question.geometry->key()}};
+  Json document{
+      {"schema", "septule-window/1"}, {"gpu", question.geometry->key()}, {"feasible", true}};
   document["method"] = finding.outcomes.empty() ? std::string(answer.method) : "all";
   document["won_by"] = answer.method;
   document["clock"] = optimize::group_clock_name(question.problem.clock);
@@ -220,8 +247,13 @@ Json window_document(const WindowQuestion& question, const WindowFinding& findin
   document["proof"] = plan::proof_name(answer.certificate.proof);
   document["scope"] = answer.certificate.scope;
   document["recutting_s"] = answer.schedule.recutting.to_seconds();
-  document["fairness_floor"] = question.problem.rules.fairness;
   const std::vector<RunLine> lines = run_lines(question, finding);
+  document["fairness_floor"] = question.problem.rules.fairness;
+  const auto worst = std::ranges::min_element(lines, {}, &RunLine::speed);
+  document["speed_min"] = worst == lines.end() ? Json(nullptr) : Json(worst->speed);
+  document["guard"] = finding.guard.has_value() ? Json{{"won_by", finding.guard->method},
+                                                       {"time_s", finding.guard->time.to_seconds()}}
+                                                : Json(nullptr);
   Json groups = Json::array();
   Json runs = Json::array();
   for (const auto& [group, own] : grouped(answer.schedule, lines)) {
