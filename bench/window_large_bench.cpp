@@ -93,7 +93,7 @@ void local(benchmark::State& state) {
   solve<optimize::LocalOptimizer>(state, optimize::LocalOptimizer::kUnitsPerJob);
 }
 void refill(benchmark::State& state) {
-  solve<optimize::RefillOptimizer>(state, optimize::RefillOptimizer::kUnitsPerJob);
+  solve<optimize::RefillOptimizer>(state, optimize::RefillOptimizer::kUnitsDefault / 12);
 }
 void bound(benchmark::State& state) {
   const auto window = make_window(static_cast<std::size_t>(state.range(0)), 0);
