@@ -23,7 +23,7 @@ using learn::kWindowRows;
 using learn::Observation;
 using learn::PartitionEnv;
 
-constexpr double kScale = 10;  ///< of Q to parts of a window's time sharing
+constexpr double kScale = kWindowNetScale;
 constexpr std::string_view kStateKind = "window-training";
 
 RowTable table_of(const learn::WindowRows& rows) {
@@ -475,49 +475,6 @@ Result<std::unique_ptr<WindowTrainer>> make_window_trainer(const WindowSource& s
       "making the network for windows", [&]() -> Result<std::unique_ptr<WindowTrainer>> {
         return std::unique_ptr<WindowTrainer>(std::make_unique<Trainer>(source, options));
       });
-}
-
-Result<std::vector<std::array<float, kActions>>> run_window_net(
-    const learn::NetworkWeights& weights,
-    std::span<const Observation> seen,
-    std::span<const learn::RowFeatures> rows) {
-  using Made = Result<std::vector<std::array<float, kActions>>>;
-  return without_exceptions("running the network for windows", [&]() -> Made {
-    const torch::NoGradGuard no_grad;
-    const double scale = weights.settings.at("scale");
-    WindowModule module(Rng(0), scale);
-    for (NamedTensor& one : module.tensors()) {
-      SEPTULE_TRY_STATUS(import_into(weights, one.name, one.value));
-    }
-    RowTable table{};
-    std::ranges::copy(rows.first(std::min(rows.size(), table.size())), table.begin());
-    std::vector<ShownStep> shown;
-    for (const Observation& one : seen) {
-      shown.push_back({.seen = &one, .rows = &table});
-    }
-    const torch::Tensor q = (module.forward(make_step_batch(shown)) / scale).contiguous();
-    std::vector<std::array<float, kActions>> out(seen.size());
-    const float* from = q.data_ptr<float>();
-    for (auto& values : out) {
-      std::copy_n(from, kActions, values.begin());
-      from += kActions;
-    }
-    return out;
-  });
-}
-
-Result<learn::NetworkWeights> untrained_window_net(std::uint64_t seed) {
-  return without_exceptions("making the network for windows",
-                            [&]() -> Result<learn::NetworkWeights> {
-                              const WindowModule module(Rng(seed).stream("weights"), kScale);
-                              learn::NetworkWeights weights;
-                              weights.kind = learn::kWindowNetKind;
-                              weights.settings["scale"] = kScale;
-                              for (const NamedTensor& one : module.tensors()) {
-                                weights.tensors.push_back(exported(one.name, one.value));
-                              }
-                              return weights;
-                            });
 }
 
 }  // namespace septule::learn_train
