@@ -138,25 +138,24 @@ std::size_t PartitionEnv::seats_left() const {
   return count - state_.seat - (own >= state_.seat ? 1 : 0);
 }
 
-std::optional<float> PartitionEnv::domain_time(std::size_t form,
-                                               const SeatRows& rows,
-                                               std::size_t part) const {
+float PartitionEnv::domain_time(std::size_t form,
+                                const SeatRows& rows,
+                                std::size_t part,
+                                float bound) const {
   const PartitionSpace& space = times_->space();
   const PartSets sets = sets_of(form, rows);
   const Form& of = partition_forms()[form];
-  float time = kForEver;
   if (of.is_shared) {
     std::array<int, kFormSeats> counts{};
     for (std::size_t i = 0; i < of.parts.size(); ++i) {
       counts[i] = std::popcount(sets[i]);
     }
     const std::size_t shape = space.shared_shape(form, std::span(counts).first(of.parts.size()));
-    time = shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, sets).time;
-  } else {
-    const std::size_t shape = space.private_shape(of.parts[part].place, std::popcount(sets[part]));
-    time = shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, {sets[part]}).time;
+    return shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, sets, bound).time;
   }
-  return time < kForEver ? std::optional(time) : std::nullopt;
+  const std::size_t shape = space.private_shape(of.parts[part].place, std::popcount(sets[part]));
+  return shape == PartitionSpace::kNoShape ? kForEver
+                                           : times_->best(shape, {sets[part]}, bound).time;
 }
 
 float PartitionEnv::group_time(std::size_t form, const SeatRows& rows, float bound) const {
@@ -167,11 +166,7 @@ float PartitionEnv::group_time(std::size_t form, const SeatRows& rows, float bou
     if (!of.is_shared && sets[part] == 0) {
       continue;
     }
-    const std::optional<float> here = domain_time(form, rows, part);
-    if (!here) {
-      return kForEver;
-    }
-    time = std::max(time, *here);
+    time = std::max(time, domain_time(form, rows, part, bound));
     if (of.is_shared || time >= bound) {
       break;
     }
@@ -194,12 +189,12 @@ std::optional<PartitionEnv::Trial> PartitionEnv::try_row(std::size_t row) const 
   const std::size_t of = form();
   SeatRows trial = state_.rows;
   trial[state_.seat] = static_cast<std::int8_t>(row);
-  const std::optional<float> time = domain_time(of, trial, seats(of)[state_.seat].part);
-  if (!time) {
+  const float time = domain_time(of, trial, seats(of)[state_.seat].part, kForEver);
+  if (!(time < kForEver)) {
     return std::nullopt;
   }
-  return Trial{.domain_time = *time,
-               .group_time = partition_forms()[of].is_shared ? *time : std::max(open_time_, *time)};
+  return Trial{.domain_time = time,
+               .group_time = partition_forms()[of].is_shared ? time : std::max(open_time_, time)};
 }
 
 bool PartitionEnv::may_take(std::size_t row, const Trial& trial) const {

@@ -116,7 +116,8 @@ class PartitionEnv {
   void settle_in(std::size_t form, SeatRows order, ClosedGroup& best) const;
   Step after_seat();
   bool can_anybody_sit() const;
-  std::optional<float> domain_time(std::size_t form, const SeatRows& rows, std::size_t part) const;
+  /// Infinite = impossible; anything from `bound` on if it is no less.
+  float domain_time(std::size_t form, const SeatRows& rows, std::size_t part, float bound) const;
 
   SeatingTimes* times_;
   EnvState state_;

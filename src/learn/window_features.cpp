@@ -158,8 +158,9 @@ void improve(const PartitionEnv& env, std::size_t choice, Plan& plan, float& exa
     for_each_row(env.state().left & ~static_cast<unsigned>(plan.used), [&](std::size_t row) {
       const float price = plan.price - rows[old].price + rows[row].price;
       plan.rows[seat] = static_cast<std::int8_t>(row);
-      const float time = env.group_time(form, plan.rows);
-      if (price - time > best_value) {
+      const float bound = price - best_value;
+      const float time = env.group_time(form, plan.rows, bound);
+      if (time < bound && price - time > best_value) {
         best_value = price - time;
         best = row;
         best_time = time;
