@@ -99,8 +99,7 @@ Result<std::unique_ptr<BookCoRunModel>> BookCoRunModel::of_rows(const gpu::Geome
     made->jobs_.push_back(job);
   }
   SEPTULE_TRY(SpeedBook book, SpeedBook::make(geometry, signatures));
-  made->own_book_.emplace(std::move(book));
-  made->book_ = &*made->own_book_;
+  made->book_ = &made->own_book_.emplace(std::move(book));
   return made;
 }
 

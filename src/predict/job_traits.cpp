@@ -39,7 +39,7 @@ std::optional<double> speed_on(const gpu::Geometry& gpu, const LawJob& job, int 
   if (job.model != nullptr && job.model->solo().point_count() < kSpeedPoints) {
     return std::nullopt;
   }
-  const std::optional<SoloTerms> there = terms_at(job, {.gpu = &gpu, .profile = *profile});
+  const std::optional<SoloTerms> there = terms_at(job, {.gpu = &gpu, .profile = profile});
   const std::optional<SoloTerms> whole = terms_at(job, {.gpu = &gpu});
   return there.has_value() && whole.has_value() ? std::optional(whole->step() / there->step())
                                                 : std::nullopt;
