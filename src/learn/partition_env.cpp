@@ -29,10 +29,6 @@ std::vector<InlineVector<FormSeat, kFormSeats>> make_seats() {
   return all;
 }
 
-std::size_t to_row(std::int8_t row) {
-  return static_cast<std::size_t>(row);
-}
-
 RowSet bit(std::size_t row) {
   return static_cast<RowSet>(1U << row);
 }
@@ -120,7 +116,7 @@ void PartitionEnv::restore(const EnvState& state) {
     return;
   }
   sum_up();
-  lead_ = static_cast<std::size_t>(state_.rows[lead_seat(state_.choice)]);
+  lead_ = row_in(state_.rows[lead_seat(state_.choice)]);
 }
 
 void PartitionEnv::sum_up() {
@@ -242,7 +238,7 @@ PartitionEnv::Step PartitionEnv::after_seat() {
   }
   RowSet together = 0;
   for (const std::int8_t row : state_.rows) {
-    together = row == kEmptySeat ? together : static_cast<RowSet>(together | bit(to_row(row)));
+    together = row == kEmptySeat ? together : static_cast<RowSet>(together | bit(row_in(row)));
   }
   Step step;
   step.closed = settled(together);
@@ -289,7 +285,7 @@ void PartitionEnv::settle_in(std::size_t form, SeatRows order, ClosedGroup& best
     bool is_worth_it = true;
     for (std::size_t seat = 0; seat < all.size() && is_worth_it; ++seat) {
       // Nobody is faster in company; rows of a part in one order; equal parts in one order.
-      const Row& row = rows()[to_row(order[seat])];
+      const Row& row = rows()[row_in(order[seat])];
       is_worth_it = !times_->only_slows() || row.alone[kind_of(all[seat].place, 0)] < best.time;
       if (seat > 0) {
         const bool is_alike = all[seat].part == all[seat - 1].part ||

@@ -23,6 +23,10 @@ struct FormSeat {
 
 /// No row in a seat.
 inline constexpr std::int8_t kEmptySeat = -1;
+/// The row in a seat that is not empty.
+inline std::size_t row_in(std::int8_t seat) {
+  return static_cast<std::uint8_t>(seat);
+}
 /// Rows by seat of a form.
 using SeatRows = std::array<std::int8_t, kFormSeats>;
 
