@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -70,6 +71,12 @@ class WindowTraining {
 
   Result<learn::NetworkWeights> run() {
     const auto begin = Clock::now();
+    if (spec_.beginning == WindowRunSpec::Beginning::kResume) {
+      SEPTULE_TRY(std::optional<learn::NetworkWeights> finished, read(spec_.path));
+      if (finished) {
+        return *std::move(finished);
+      }
+    }
     SEPTULE_TRY(trainer_, learn_train::make_window_trainer(source_, options_));
     SEPTULE_TRY_STATUS(restore());
     SEPTULE_TRY_STATUS(save_checkpoint());  // a place that cannot be written is told at once
@@ -88,25 +95,35 @@ class WindowTraining {
  private:
   std::string checkpoint_path() const { return spec_.path + ".checkpoint"; }
 
-  Status restore() {
+  /// Weights or a checkpoint of this training; nothing if the file is not there.
+  Result<std::optional<learn::NetworkWeights>> read(const std::string& path) const {
     std::error_code ignored;
-    if (spec_.beginning != WindowRunSpec::Beginning::kResume ||
-        !std::filesystem::exists(checkpoint_path(), ignored)) {
-      return {};
+    if (!std::filesystem::exists(path, ignored)) {
+      return std::optional<learn::NetworkWeights>();
     }
-    SEPTULE_TRY(const std::string bytes,
-                app::read_input(checkpoint_path(), learn::kWeightsBytesMax));
-    SEPTULE_TRY(const learn::NetworkWeights state, learn::parse_weights(bytes, checkpoint_path()));
-    if (state.recipe.command != recipe_.command ||
-        state.recipe.data_digest != recipe_.data_digest) {
+    SEPTULE_TRY(const std::string bytes, app::read_input(path, learn::kWeightsBytesMax));
+    SEPTULE_TRY(learn::NetworkWeights found, learn::parse_weights(bytes, path));
+    if (found.recipe.command != recipe_.command ||
+        found.recipe.data_digest != recipe_.data_digest) {
       return Error{ErrorCode::kInvalidInput,
                    fmt::format("{}: was made by {}; expected {}. Remove it, or leave --resume out",
-                               quoted_for_message(checkpoint_path()),
-                               quoted_for_message(state.recipe.command, 200),
+                               quoted_for_message(path),
+                               quoted_for_message(found.recipe.command, 200),
                                quoted_for_message(recipe_.command, 200))};
     }
-    SEPTULE_TRY_STATUS(trainer_->restore(state));
-    recipe_.metrics = state.recipe.metrics;
+    return std::optional(std::move(found));
+  }
+
+  Status restore() {
+    if (spec_.beginning != WindowRunSpec::Beginning::kResume) {
+      return {};
+    }
+    SEPTULE_TRY(const std::optional<learn::NetworkWeights> state, read(checkpoint_path()));
+    if (!state) {
+      return {};
+    }
+    SEPTULE_TRY_STATUS(trainer_->restore(*state));
+    recipe_.metrics = state->recipe.metrics;
     app::say_note(fmt::format("going on after {} updates", trainer_->updates_done()));
     return {};
   }
