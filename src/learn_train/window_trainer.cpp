@@ -316,6 +316,11 @@ class Trainer final : public WindowTrainer {
 constexpr std::size_t kStepNumbers = 13;
 constexpr std::uint32_t kHalf = 1U << 16U;
 
+/// What an episode under way has earned so far.
+std::string earned_key(std::size_t environment) {
+  return fmt::format("earned{}", environment);
+}
+
 std::array<float, kStepNumbers> packed(const Kept& kept) {
   const auto number = [](auto value) { return static_cast<float>(value); };
   return {number(kept.episode / kHalf),
@@ -382,6 +387,9 @@ learn::NetworkWeights Trainer::state() const {
   if (filled > 0) {
     state.tensors.push_back(std::move(steps));
   }
+  for (std::size_t i = 0; i < environments(); ++i) {
+    state.settings[earned_key(i)] = episodes_[i].reward;
+  }
   learn::Tensor running;
   running.name = "episodes";
   for (const Episode& episode : episodes_) {
@@ -397,7 +405,7 @@ learn::NetworkWeights Trainer::state() const {
 }
 
 Status Trainer::restore(const learn::NetworkWeights& state) {
-  const auto setting = [&](const char* name) {
+  const auto setting = [&](const std::string& name) {
     const auto found = state.settings.find(name);
     return found == state.settings.end() ? -1.0 : found->second;
   };
@@ -448,15 +456,7 @@ Status Trainer::restore(const learn::NetworkWeights& state) {
     const Kept now = unpacked(running->data.data() + i * kStepNumbers);
     begin(episodes_[i], now.episode);
     episodes_[i].env->restore(now.state);
-  }
-  // What the episodes under way have earned so far is still kept, unless they began before.
-  for (std::size_t i = 0; i < environments(); ++i) {
-    for (std::size_t at = 0; at < filled; ++at) {
-      const Kept& step = kept(rounds_ - static_cast<std::int64_t>(filled - at), i);
-      if (step.episode == episodes_[i].number) {
-        episodes_[i].reward += double{step.reward} / kScale;
-      }
-    }
+    episodes_[i].reward = setting(earned_key(i));
   }
   return {};
 }
