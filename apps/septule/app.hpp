@@ -60,6 +60,7 @@ Command diff_command();
 Command apply_command();
 Command explain_fit_command();
 Command defrag_command();
+Command window_command();
 Command trace_generate_command();
 Command trace_import_command();
 Command trace_describe_command();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -108,40 +109,61 @@ CompanyKinds company_kinds(const gpu::SharingCatalogue& catalogue) {
   return found;
 }
 
+std::int64_t company_count(const CompanyKinds& kinds, std::size_t job_count) {
+  constexpr double kCountMax = 1e15;
+  double sum = 0;
+  for (const CompanyKind& kind : kinds.kinds) {
+    const std::size_t size = kind.seats.size();
+    double sets = 1;
+    for (std::size_t i = 0; i < size; ++i) {
+      sets *= job_count < i ? 0 : static_cast<double>(job_count - i) / static_cast<double>(i + 1);
+    }
+    std::array<std::size_t, gpu::kSeatsMax> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(size);
+    double orders = 0;
+    do {
+      bool is_canonical = true;
+      for (std::size_t i = 1; i < size; ++i) {
+        is_canonical = is_canonical && (!kind.is_like_before[i] || order[i - 1] < order[i]);
+      }
+      orders += is_canonical ? 1 : 0;
+    } while (std::next_permutation(order.begin(), end));
+    sum += sets * orders;
+  }
+  return static_cast<std::int64_t>(std::min(sum, kCountMax));
+}
+
 /// Asks for the companies of one kind after another.
 class CompanyPricer::Maker {
  public:
-  Maker(const GroupTimer& timer, CompanyPricer& pricer, std::int64_t companies_max)
-      : timer_(timer), problem_(timer.problem()), pricer_(pricer), companies_max_(companies_max) {}
+  Maker(const GroupTimer& timer, CompanyPricer& pricer)
+      : timer_(timer), problem_(timer.problem()), pricer_(pricer) {}
 
-  /// False beyond the limit.
-  bool make(std::size_t kind) {
+  void make(std::size_t kind) {
     kind_ = &pricer_.kinds_.kinds[kind];
     domain_ = &problem_.catalogue->domains[kind_->domain];
     out_ = &pricer_.companies_[kind];
     out_->size = kind_->seats.size();
     place_ = {domain_->profile, {domain_->compute.begin(), domain_->compute.size()}};
-    const bool is_within = choose(0, 0);
+    choose(0, 0);
     out_->set_begin.push_back(static_cast<std::uint32_t>(out_->rates.size() / out_->size));
-    return is_within;
   }
 
  private:
   /// Sets of jobs in ascending order of their members, then every order in the seats.
-  bool choose(std::size_t first, std::size_t count) {
+  void choose(std::size_t first, std::size_t count) {
     if (count == out_->size) {
-      return seat_all();
+      seat_all();
+      return;
     }
     for (std::size_t job = first; job < problem_.jobs.size(); ++job) {
       chosen_[count] = job;
-      if (!choose(job + 1, count + 1)) {
-        return false;
-      }
+      choose(job + 1, count + 1);
     }
-    return true;
   }
 
-  bool seat_all() {
+  void seat_all() {
     std::uint64_t set = 0;
     for (std::size_t i = 0; i < out_->size; ++i) {
       set |= std::uint64_t{1} << chosen_[i];
@@ -151,9 +173,7 @@ class CompanyPricer::Maker {
     const auto end = order.begin() + static_cast<std::ptrdiff_t>(out_->size);
     do {
       if (is_canonical(order)) {
-        if (++pricer_.company_count_ > companies_max_) {
-          return false;
-        }
+        ++pricer_.company_count_;
         ask(order);
       }
     } while (std::next_permutation(order.begin(), end));
@@ -161,7 +181,6 @@ class CompanyPricer::Maker {
       out_->sets.push_back(set);
       out_->set_begin.push_back(static_cast<std::uint32_t>(before / out_->size));
     }
-    return true;
   }
 
   bool is_canonical(const std::array<std::size_t, gpu::kSeatsMax>& order) const {
@@ -204,7 +223,6 @@ class CompanyPricer::Maker {
   const GroupTimer& timer_;
   const WindowProblem& problem_;
   CompanyPricer& pricer_;
-  std::int64_t companies_max_;
   const CompanyKind* kind_ = nullptr;
   const gpu::MemoryDomain* domain_ = nullptr;
   Companies* out_ = nullptr;
@@ -222,6 +240,9 @@ std::unique_ptr<CompanyPricer> CompanyPricer::make(const GroupTimer& timer,
   std::unique_ptr<CompanyPricer> pricer(new CompanyPricer);
   pricer->catalogue_ = problem.catalogue;
   pricer->kinds_ = company_kinds(*problem.catalogue);
+  if (septule::optimize::company_count(pricer->kinds_, problem.jobs.size()) > companies_max) {
+    return nullptr;
+  }
   pricer->companies_.resize(pricer->kinds_.kinds.size());
   pricer->choices_.resize(pricer->kinds_.kinds.size());
   pricer->rate_max_.assign(problem.jobs.size(), 0);
@@ -231,11 +252,9 @@ std::unique_ptr<CompanyPricer> CompanyPricer::make(const GroupTimer& timer,
       pricer->is_combined_[domain] = pricer->is_combined_[domain] || shape.domains.size() > 1;
     }
   }
-  Maker maker(timer, *pricer, companies_max);
+  Maker maker(timer, *pricer);
   for (std::size_t kind = 0; kind < pricer->kinds_.kinds.size(); ++kind) {
-    if (!maker.make(kind)) {
-      return nullptr;
-    }
+    maker.make(kind);
   }
   budget.spend(pricer->company_count_);
   return pricer;

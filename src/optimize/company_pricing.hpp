@@ -63,6 +63,9 @@ struct CompanyKinds {
   std::vector<std::vector<std::size_t>> of_domain;  ///< indices into kinds, ascending
 };
 CompanyKinds company_kinds(const gpu::SharingCatalogue& catalogue);
+/// Companies of all kinds with jobs of a window of so many, whether they may be or not; a number
+/// beyond 1e15 is cut to that.
+std::int64_t company_count(const CompanyKinds& kinds, std::size_t job_count);
 
 /// Prices by the rates of all companies there are: every set of jobs in every combination of seats.
 /// Exact. For windows of up to kJobsMax jobs.

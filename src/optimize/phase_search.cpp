@@ -10,9 +10,9 @@
 namespace septule::optimize {
 namespace {
 
-/// Temperatures as parts of the plan's length, at the begin and at the end.
-constexpr double kHot = 0.02;
-constexpr double kCold = 0.0002;
+/// Temperatures as parts of the plan's length for each job, at the begin and at the end.
+constexpr double kHot = 0.25;
+constexpr double kCold = 0.003;
 /// Chances below this are none.
 constexpr double kExponentMin = -50;
 /// One in so many moves changes phases, not places.
@@ -327,7 +327,8 @@ PhasePlan PhaseSearch::improve(const PhasePlan& start, std::int64_t units_end) {
   WorkBudget& budget = planner_->budget();
   const std::int64_t units_begin = budget.units_spent();
   const auto units = static_cast<double>(std::max<std::int64_t>(1, units_end - units_begin));
-  const auto length = static_cast<double>(best_cost_.total_ns);
+  const double length =
+      static_cast<double>(best_cost_.total_ns) / static_cast<double>(spots_.size());
   while (budget.units_spent() < units_end) {
     const double passed = static_cast<double>(budget.units_spent() - units_begin) / units;
     temperature_ = length * kHot * portable_exp(passed * portable_log(kCold / kHot));

@@ -14,6 +14,7 @@
 #include "optimize/company_pricing.hpp"
 #include "optimize/group_time.hpp"
 #include "optimize/linear_program.hpp"
+#include "optimize/pair_pricing.hpp"
 
 namespace septule::optimize {
 namespace {
@@ -22,9 +23,10 @@ constexpr int kRoundsMax = 400;
 /// Rounds end when the linear program and the bound are this close, relative.
 constexpr double kGap = 1e-5;
 constexpr double kThreshold = 1 + 1e-7;
-constexpr std::int64_t kCompaniesMax = 4000000;
 /// Columns added in a round at most, the best ones.
 constexpr std::size_t kColumnsPerRound = 40;
+/// One repeat of pricing with other jobs for so many jobs.
+constexpr std::size_t kJobsPerRepeat = 17;
 /// What floating-point error may have added to a bound, as a part of it.
 constexpr double kErrorPart = 1e-9;
 
@@ -69,6 +71,7 @@ class BoundSearch {
         PricedColumns more = prove(between);
         std::move(more.columns.begin(), more.columns.end(), std::back_inserter(found.columns));
       }
+      cover(prices, found.columns);
       add(std::move(found.columns));
     }
   }
@@ -128,11 +131,30 @@ class BoundSearch {
     return found;
   }
 
+  /// In large windows a round needs columns with other jobs too: those that the columns so far have
+  /// are worth nothing, and again.
+  void cover(std::vector<double> prices, std::vector<RateColumn>& columns) {
+    const std::size_t repeats = work_.size() / kJobsPerRepeat;
+    std::size_t seen = 0;
+    for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+      for (; seen < columns.size(); ++seen) {
+        for (const RateColumn::Entry& entry : columns[seen].entries) {
+          prices[entry.job] = 0;
+        }
+      }
+      PricedColumns more = pricer_.price(prices, kThreshold, budget_);
+      if (more.columns.empty()) {
+        return;
+      }
+      std::move(more.columns.begin(), more.columns.end(), std::back_inserter(columns));
+    }
+  }
+
   void add(std::vector<RateColumn> columns) {
     std::stable_sort(columns.begin(), columns.end(), [](const RateColumn& a, const RateColumn& b) {
       return a.value > b.value;
     });
-    columns.resize(std::min(columns.size(), kColumnsPerRound));
+    columns.resize(std::min(columns.size(), kColumnsPerRound + 2 * work_.size()));
     add_columns(columns);
   }
 
@@ -167,7 +189,10 @@ Result<std::optional<WindowBound>> bound_window(const WindowProblem& problem, Wo
     return std::optional(WindowBound{.is_converged = true});
   }
   const GroupTimer timer(problem);
-  const std::unique_ptr<ColumnPricer> pricer = CompanyPricer::make(timer, kCompaniesMax, budget);
+  std::unique_ptr<ColumnPricer> pricer = CompanyPricer::make(timer, kCompaniesMax, budget);
+  if (pricer == nullptr && problem.model->company_law() == predict::CompanyLaw::kDelaysAddUp) {
+    pricer = std::make_unique<PairPricer>(timer, budget);
+  }
   if (pricer == nullptr) {
     return std::optional<WindowBound>();
   }

@@ -11,6 +11,9 @@
 
 namespace septule::optimize {
 
+/// Companies that a bound looks at one by one, at most: a few seconds.
+inline constexpr std::int64_t kCompaniesMax = 2500000;
+
 /// A time below which no schedule of a window comes, and what proves it.
 struct WindowBound {
   Duration lower_bound;
@@ -35,11 +38,12 @@ struct WindowBound {
 /// for by a part of 1e-9 and a nanosecond for each job.
 ///
 /// z is worked out in one of two ways:
-/// - Windows of at most kTableJobsMax jobs, and larger ones where all companies are at most
-///   kCompaniesMax: the rates of every set of jobs in every combination of seats, seats of a domain
-///   left empty included; a template earns most by the best choice of sets without a common job.
-/// - Larger windows of a model that keeps CompanyLaw::kDelaysAddUp: rates in pairs only; see
-///   pair_pricing.hpp. Weaker, because a job may then help itself.
+/// - Where all companies are at most kCompaniesMax (16 jobs by 4 on an A100; 50 jobs without
+///   compute instances that share a GPU instance): the rates of every set of jobs in every
+///   combination of seats, seats of a domain left empty included; a template earns most by the best
+///   choice of sets without a common job. See company_pricing.hpp.
+/// - Larger windows of a model that keeps predict::CompanyLaw::kDelaysAddUp: rates in pairs only,
+///   see pair_pricing.hpp. Weaker, because a job may then help itself.
 /// - Otherwise there is no bound (nothing).
 /// Memory and sharing rules are kept to; the fairness floor is not looked at (a floor only makes
 /// schedules longer).
