@@ -49,8 +49,8 @@ void add_cluster_records(std::vector<OptionRecord>& records) {
   records.push_back({.name = "trace",
                      .value = "TRACE",
                      .text =
-                         "The jobs: miso-100, miso-1000, or a trace file in any format of trace "
-                         "import.",
+                         "The jobs: miso-100, miso-1000, hpc-dl (4000 generated jobs), or a trace "
+                         "file in any format of trace import.",
                      .default_text = "miso-100",
                      .completion = CompletionKind::kFile});
   records.push_back(trace_format_option());
@@ -86,7 +86,14 @@ void add_arrival_records(std::vector<OptionRecord>& records) {
                      .value = "KIND",
                      .text = "When jobs are submitted. Without it: as the trace file says; poisson "
                              "for miso-100 and miso-1000.",
-                     .choices = {"poisson", "near-periodic", "bursty", "trace", "artifact"}});
+                     .choices = {"poisson", "near-periodic", "bursty", "batch", "trace", "artifact"}});
+  records.push_back({.name = "batch-jobs",
+                     .value = "N",
+                     .text = "With batch arrivals: so many of the jobs, drawn anew for each seed, "
+                             "are there at 0. Without it: all.",
+                     .min = 1,
+                     .max = 1000000,
+                     .is_integer = true});
   records.push_back({.name = "gap",
                      .value = "S,...",
                      .text = "Mean gap between submissions in seconds; several make a sweep. "
