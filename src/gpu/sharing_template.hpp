@@ -11,12 +11,18 @@
 #include "base/units.hpp"
 #include "gpu/geometry.hpp"
 #include "gpu/layout.hpp"
+#include "gpu/partition.hpp"
 #include "gpu/profile.hpp"
 
 namespace septule::gpu {
 
 /// Jobs in one memory domain, and jobs on one GPU, at most.
 inline constexpr std::size_t kSeatsMax = 8;
+/// Jobs on one GPU at most, and where MPS is part of it.
+inline constexpr int kConcurrencyMax = 7;
+inline constexpr int kMpsConcurrencyMax = 4;
+/// Percentages that SharingOptions takes at most (steps of 5 % are 19).
+inline constexpr std::size_t kPercentagesMax = 20;
 
 /// Room for one job in a memory domain.
 struct Seat {
@@ -55,7 +61,9 @@ std::string_view sharing_family_name(SharingFamily family);
 
 /// How one GPU is cut and shared: a partition with room for `concurrency` jobs. A value.
 struct SharingTemplate {
-  /// "full", "mps(50,50)", "mps{3}", "4g{2}+3g(25,75)", "7g[4c{2}+3c]": unique in its catalogue.
+  /// "full", "mps(50,50)", "mps{3}", "4g{2}+3g(75,25)", "7g[4c{2}+3c]": unique in its catalogue.
+  /// Instances in the order of their places; {k} = k clients of MPS as it is by default, (a,b) =
+  /// clients with these percentages, nothing = one job.
   std::string name;
   SharingFamily family = SharingFamily::kTimeSharing;
   Layout layout;  ///< canonical; empty with MIG off
@@ -86,9 +94,34 @@ struct SharingOptions {
   DefaultMps default_mps = DefaultMps::kOffered;
   std::vector<SharingFamily> families;  ///< empty = all
 };
-/// kInvalidInput, naming the option and the value; kBlocked for a GPU without a profile table.
-/// Layouts are multisets of plain profiles placed once (mirrored twins are the same template).
+/// All templates for these options. kInvalidInput, naming the option and the value (also where the
+/// options leave no template); kBlocked for a GPU without a profile table.
+///
+/// GPU instances are of plain profiles, in multisets that are placed once (mirrored twins are the
+/// same template), the larger to the left where there is a choice. Left out are templates beside
+/// which another gives every seat at least as much of everything:
+/// - no MPS, private: the multisets of all maximal layouts are there, and no others. (3g+2g+1g is
+///   there: its 3g stands where only a 4g could be more.)
+/// - no MPS, shared: the multisets of maximal sets of compute instances, and the twin of each
+///   private template (3c+3c), so that private and shared memory can be compared.
+/// - with MPS: only where no other of these cuts into as many instances has, sorted, instances at
+///   least as large (4g+3g stays, 3g+3g goes).
+/// - every instance has a job, every compute instance of a shared one too.
+/// - seats of a compute instance are not told apart: whoever assigns jobs to seats tries all
+/// orders,
+///   and (25,75) is (75,25).
+/// Pure; cost: some microseconds for each template.
 Result<SharingCatalogue> make_sharing_catalogue(const Geometry& geometry,
                                                 const SharingOptions& options);
+
+/// How the GPU is cut under a template: GPU instances with their compute instances, in canonical
+/// order. Nothing = MIG off. `one` is of `catalogue`.
+std::optional<Partition> partition_of(const SharingCatalogue& catalogue,
+                                      const SharingTemplate& one);
+
+/// Memory that the jobs of a domain have together: that of the GPU instance's profile; for the
+/// whole GPU (nothing) that of its largest plain profile, which is a little less than what a GPU
+/// with MIG off has, and nothing is published of the rest. Nothing = not published.
+std::optional<Bytes> domain_memory(const Geometry& geometry, std::optional<ProfileIndex> profile);
 
 }  // namespace septule::gpu
