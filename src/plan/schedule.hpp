@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/units.hpp"
 #include "gpu/geometry.hpp"
 #include "gpu/partition.hpp"
+#include "plan/window.hpp"
 
 namespace septule::plan {
 
@@ -61,5 +63,16 @@ struct Schedule {
   Duration makespan;   ///< until the last run ends
   Duration recutting;  ///< sum of all intervals in which instances are made or unmade
 };
+
+/// Fills in what follows from the rest: runs ordered by job, makespan, recutting, and the end of
+/// instances that stay (usable_until and gone_at SimTime::never()), which becomes the makespan (or
+/// their usable_from, where that is later).
+void finish_schedule(Schedule& schedule);
+
+/// Instances and runs as lines, in order, for messages and tests:
+///   "4g.20gb@0 0 s - 1 s - 9 s - 9 s" (create_begin, usable_from, usable_until, gone_at)
+///   "  a 1 s - 4 s x 0.5 (50 %)"
+/// Any schedule is taken; indices that name nothing are printed as numbers.
+std::string schedule_text(const Schedule& schedule, std::span<const WindowJob> jobs);
 
 }  // namespace septule::plan
