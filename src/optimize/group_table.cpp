@@ -1,6 +1,7 @@
 #include "optimize/group_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,6 +40,13 @@ PlaceKey place_key(const gpu::MemoryDomain& domain) {
     key.push_back(compute.size.value());
   }
   return key;
+}
+
+/// Times below which a domain is of interest.
+Duration limit_of(double value) {
+  constexpr double kMost = 4e18;
+  return Duration::nanoseconds(value < kMost ? static_cast<std::int64_t>(value)
+                                             : std::numeric_limits<std::int64_t>::max());
 }
 
 Error too_many_jobs(std::size_t count) {
@@ -222,7 +230,7 @@ class GroupTable::Maker {
             return false;
           }
           double& value = choice.value[table_.costs_.index_of(group)];
-          value = std::min(value, table_.value_in(domain, group));
+          value = std::min(value, table_.value_in(domain, group, value));
         }
       }
     }
@@ -293,9 +301,9 @@ double GroupTable::joined(double a, double b) const {
   return problem().clock == GroupClock::kSteadyState ? a + b : std::max(a, b);
 }
 
-double GroupTable::value_in(std::size_t domain, JobSet group) const {
+double GroupTable::value_in(std::size_t domain, JobSet group, double limit) const {
   const Jobs jobs = jobs_of(group);
-  const std::optional<BestSeating> best = timer_.best(domain, as_span(jobs));
+  const std::optional<BestSeating> best = timer_.best(domain, as_span(jobs), limit_of(limit));
   if (!best.has_value()) {
     return kNever;
   }
@@ -370,7 +378,7 @@ SeatedGroup GroupTable::seated_in(const Bundle& bundle, const Deal& deal) const 
     const Choice& choice = choices_[bundle.choices[place]];
     const JobSet set = deal.sets[place];
     const auto best = std::ranges::find_if(choice.domains, [&](std::size_t domain) {
-      return value_in(domain, set) == choice.value[costs_.index_of(set)];
+      return value_in(domain, set, kNever) == choice.value[costs_.index_of(set)];
     });
     SEPTULE_CHECK(best != choice.domains.end(), "a value is that of some domain");
     chosen.push_back(*best);

@@ -81,7 +81,8 @@ class GroupTable {
   void deal(const Bundle& bundle, JobSet left, const Deal& open, Deal& best) const;
   Deal best_deal(const Bundle& bundle, JobSet group) const;
   std::int64_t time_of(JobSet group, double value) const;
-  double value_in(std::size_t domain, JobSet group) const;
+  /// kNever also where it is not below `limit` (not looked at for kSteadyState).
+  double value_in(std::size_t domain, JobSet group, double limit) const;
   SeatedGroup seated_in(const Bundle& bundle, const Deal& deal) const;
 
   GroupTimer timer_;

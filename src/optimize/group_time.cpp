@@ -2,38 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
-#include "predict/speed_book.hpp"
 
 namespace septule::optimize {
 namespace {
 
-/// Later than any end: 2^62 ns, so that sums of two still fit.
-constexpr double kEndMax = 4611686018427387904.0;
+/// Ends are before it: plan::kScheduleTimeMax.
+constexpr double kEndMax = 1152921504606846976.0;
 
 /// Ends so near to each other (in nanoseconds) are one.
 constexpr double kRounding = 0.5;
 
 double to_double(Duration length) {
   return static_cast<double>(length.to_nanoseconds());
-}
-
-/// The memory that the jobs of a domain share.
-std::optional<Bytes> memory_of(const gpu::Geometry& geometry, const gpu::MemoryDomain& domain) {
-  if (domain.profile.has_value()) {
-    return predict::usable_memory(geometry, *domain.profile);
-  }
-  std::optional<Bytes> most;
-  for (std::size_t i = 0; i < geometry.profiles().size(); ++i) {
-    const auto memory = predict::usable_memory(geometry, ProfileIndex(static_cast<int>(i)));
-    most = std::max(most, memory);
-  }
-  return most;
 }
 
 /// A compute instance with who sits where, so that alike seatings are equal.
@@ -173,8 +160,9 @@ bool run_speeding_up(const Stage& stage, Running& running, DomainTime& out) {
   return true;
 }
 
-bool is_better(GroupClock clock, const DomainTime& a, const DomainTime& b) {
-  return clock == GroupClock::kSteadyState ? a.rate_sum > b.rate_sum : a.time < b.time;
+/// What seatings are compared by: more is better.
+double worth_of(GroupClock clock, const DomainTime& time) {
+  return clock == GroupClock::kSteadyState ? time.rate_sum : -to_double(time.time);
 }
 
 }  // namespace
@@ -182,13 +170,16 @@ bool is_better(GroupClock clock, const DomainTime& a, const DomainTime& b) {
 GroupTimer::GroupTimer(const WindowProblem& problem) : problem_(problem) {
   const gpu::SharingCatalogue& catalogue = *problem.catalogue;
   for (const gpu::MemoryDomain& domain : catalogue.domains) {
-    memory_.push_back(memory_of(*catalogue.geometry, domain));
+    memory_.push_back(gpu::domain_memory(*catalogue.geometry, domain.profile));
     orders_.push_back(orders_of(domain));
   }
   for (const plan::WindowJob& a : problem.jobs) {
     for (const plan::WindowJob& b : problem.jobs) {
       may_share_.push_back(plan::may_share_mps(a, b, problem.rules) ? 1 : 0);
     }
+  }
+  if (problem.model->only_slows()) {
+    ask_alone();
   }
 }
 
@@ -289,19 +280,86 @@ std::optional<DomainTime> GroupTimer::timed(std::size_t domain,
   return out;
 }
 
+void GroupTimer::ask_alone() {
+  const std::size_t count = problem_.jobs.size();
+  for (const gpu::MemoryDomain& domain : problem_.catalogue->domains) {
+    const predict::CoRunPlace place{.profile = domain.profile,
+                                    .compute = {domain.compute.begin(), domain.compute.end()}};
+    std::vector<double>& rates = alone_.emplace_back(domain.seats.size() * count);
+    for (std::size_t seat = 0; seat < domain.seats.size(); ++seat) {
+      for (std::size_t job = 0; job < count; ++job) {
+        const gpu::Seat& at = domain.seats[seat];
+        const predict::CoRunClient client{.job = job, .compute = at.compute, .atp = at.atp};
+        problem_.model->rates(place, {&client, 1}, {&rates[seat * count + job], 1});
+      }
+    }
+  }
+}
+
+/// No seating in this order has a greater worth(), where company only slows.
+double GroupTimer::bound(std::size_t domain,
+                         std::span<const std::size_t> jobs,
+                         const SeatOrder& order) const {
+  const std::vector<double>& alone = alone_[domain];
+  double rates = 0;
+  double longest = 0;
+  for (std::size_t seat = 0; seat < order.size(); ++seat) {
+    const std::size_t job = jobs[order[seat]];
+    const double rate = alone[seat * problem_.jobs.size() + job];
+    if (!(rate > 0)) {
+      return -std::numeric_limits<double>::infinity();
+    }
+    rates += rate;
+    longest = std::max(longest, to_double(problem_.jobs[job].solo) / rate);
+  }
+  constexpr double kSlack = 1e-8;        // of the model and of rounding
+  constexpr double kSlackRounding = 16;  // nanoseconds
+  return problem_.clock == GroupClock::kSteadyState ? rates * (1 + kSlack)
+                                                    : kSlackRounding - longest * (1 - kSlack);
+}
+
 std::optional<BestSeating> GroupTimer::best(std::size_t domain,
-                                            std::span<const std::size_t> jobs) const {
+                                            std::span<const std::size_t> jobs,
+                                            Duration limit) const {
   SEPTULE_CHECK(jobs.size() <= gpu::kSeatsMax, "a domain has at most kSeatsMax seats");
+  const std::vector<SeatOrder>& orders = orders_[domain];
+  SEPTULE_CHECK(orders.front().size() == jobs.size(), "one job for each seat");
+  const double infinity = std::numeric_limits<double>::infinity();
+  // The most promising first: it rules out most of the others.
+  std::size_t first = 0;
+  if (!alone_.empty() && orders.size() > 1) {
+    double most = -infinity;
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      const double promise = bound(domain, jobs, orders[i]);
+      if (promise > most) {
+        most = promise;
+        first = i;
+      }
+    }
+  }
+  const bool has_limit = problem_.clock != GroupClock::kSteadyState;
+  double least = has_limit ? -to_double(limit) : 0;  // worth more than this, or equal and earlier
+  std::size_t best_index = 0;
   std::optional<BestSeating> out;
   std::array<std::size_t, gpu::kSeatsMax> seated{};
-  for (const SeatOrder& order : orders_[domain]) {
-    SEPTULE_CHECK(order.size() == jobs.size(), "one job for each seat");
+  for (std::size_t step = 0; step <= orders.size(); ++step) {
+    const std::size_t index = step == 0 ? first : step - 1;
+    const SeatOrder& order = orders[index];
+    if ((step > 0 && index == first) || (!alone_.empty() && bound(domain, jobs, order) < least)) {
+      continue;
+    }
     for (std::size_t seat = 0; seat < order.size(); ++seat) {
       seated[seat] = jobs[order[seat]];
     }
     const std::optional<DomainTime> found = time(domain, std::span(seated).first(jobs.size()));
-    if (found.has_value() && (!out.has_value() || is_better(problem_.clock, *found, out->time))) {
+    if (!found.has_value()) {
+      continue;
+    }
+    const double worth = worth_of(problem_.clock, *found);
+    if (worth > least || (worth == least && out.has_value() && index < best_index)) {
       out = {.order = order, .time = *found};
+      best_index = index;
+      least = worth;
     }
   }
   return out;

@@ -49,9 +49,9 @@ struct BestSeating {
 /// - Nothing = impossible: a rate of 0 for any of them; more memory than the domain has, or memory
 ///   that is not known in company; fault domains or users that may not share an MPS server (a
 ///   compute instance; the whole GPU); a job slower than the fairness floor: solo time / its own
-///   time < floor (kSteadyState: its rate); a time beyond 146 years.
-/// - Memory of an instance: predict::usable_memory(). Of the whole GPU: that of its largest
-///   profile. A job alone whose memory is not known fits where the model has a rate for it.
+///   time < floor (kSteadyState: its rate); a time of 36 years or more (2^60 ns).
+/// - Memory of a domain: gpu::domain_memory(). A job alone whose memory is not known fits where the
+///   model has a rate for it.
 /// - kRefill: a domain's time is that of kSpeedUp; refilling is its optimizer's business.
 /// Immutable; any thread. What the problem points to outlives it. No heap after construction.
 class GroupTimer {
@@ -69,8 +69,11 @@ class GroupTimer {
                                  SimTime begin,
                                  std::span<RunPieces> runs) const;
   /// The order in which as many jobs as seats take the least time (kSteadyState: have the largest
-  /// sum of rates); of equal ones the first of orders(). Nothing = impossible in every order.
-  std::optional<BestSeating> best(std::size_t domain, std::span<const std::size_t> jobs) const;
+  /// sum of rates); of equal ones the first of orders(). Nothing = impossible in every order, or
+  /// none takes less than `limit` (not looked at for kSteadyState).
+  std::optional<BestSeating> best(std::size_t domain,
+                                  std::span<const std::size_t> jobs,
+                                  Duration limit = Duration::nanoseconds(INT64_MAX)) const;
   /// Orders of jobs in the seats of a domain that differ: seats of one compute instance with equal
   /// percentages are alike, and so are compute instances of equal size with equal seats.
   /// Lexicographic.
@@ -82,6 +85,8 @@ class GroupTimer {
   bool may_share(std::size_t a, std::size_t b) const {
     return may_share_[a * problem_.jobs.size() + b] != 0;
   }
+  void ask_alone();
+  double bound(std::size_t domain, std::span<const std::size_t> jobs, const SeatOrder& order) const;
   bool is_fair(Duration solo, Duration end) const;
   std::optional<DomainTime> timed(std::size_t domain,
                                   std::span<const std::size_t> jobs,
@@ -92,6 +97,9 @@ class GroupTimer {
   std::vector<std::optional<Bytes>> memory_;    ///< by domain; nothing = not published
   std::vector<std::uint8_t> may_share_;         ///< job by job: clients of one MPS server
   std::vector<std::vector<SeatOrder>> orders_;  ///< by domain
+  /// Rates alone in a seat, 0 = cannot; by domain, then seat and job. Empty where company may make
+  /// jobs faster.
+  std::vector<std::vector<double>> alone_;
 };
 
 /// The time of a group that fills these domains, by the clock: the longest (kSteadyState: sum of

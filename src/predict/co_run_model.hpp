@@ -43,6 +43,9 @@ class CoRunModel {
   virtual void rates(const CoRunPlace& place,
                      std::span<const CoRunClient> clients,
                      std::span<double> out) const = 0;
+  /// Whether nobody ever runs faster in company than alone in the same seat (by more than 1e-9 of
+  /// it), nor runs there if it cannot alone: searches may then leave out what cannot be better.
+  virtual bool only_slows() const { return false; }
 };
 
 }  // namespace septule::predict

@@ -18,9 +18,13 @@ Error invalid(std::size_t job, const std::string& what) {
 
 constexpr int kAllThreads = 100;
 
-/// Its percentage; all threads where there is none.
-int atp_of(const CoRunClient& client) {
-  return client.atp.value_or(ActiveThreadPercentage(kAllThreads)).value();
+/// Two and three jobs that take turns are prepared for up to so many jobs (some milliseconds).
+constexpr std::size_t kTurnsPreparedMax = 16;
+
+/// The percentage of a client or a seat; all threads where there is none.
+template <class T>
+int atp_of(const T& of) {
+  return of.atp.has_value() ? of.atp->value() : kAllThreads;
 }
 
 bool is_part(double value) {
@@ -85,15 +89,16 @@ double compute_part(const gpu::Geometry& gpu, ProfileIndex index, int size) {
 
 }  // namespace
 
-/// Clients of parted_rates() and what they are made of.
+/// Clients of parted_rates() and what they are made of. The first `count` count; arrays are not
+/// cleared (it would cost as much as the rest).
 struct LawCoRunModel::Units {
-  std::array<PartedClient, gpu::kSeatsMax> parted{};
+  std::array<PartedClient, gpu::kSeatsMax> parted;
   std::size_t count = 0;
   /// By client of rates(): its unit, its rate relative to the whole GPU before the units slow each
   /// other, and the part of its step that is not serial then.
-  std::array<std::uint8_t, gpu::kSeatsMax> unit{};
-  std::array<double, gpu::kSeatsMax> rate{};
-  std::array<double, gpu::kSeatsMax> work{};
+  std::array<std::uint8_t, gpu::kSeatsMax> unit;
+  std::array<double, gpu::kSeatsMax> rate;
+  std::array<double, gpu::kSeatsMax> work;
 
   void add(const PartedClient& client) { parted[count++] = client; }
 };
@@ -211,36 +216,35 @@ std::size_t LawCoRunModel::place_index(const std::optional<ProfileIndex>& profil
   return static_cast<std::size_t>(row * sizes_ + size);
 }
 
+std::size_t LawCoRunModel::place_of(const gpu::MemoryDomain& domain, std::size_t seat) const {
+  const auto compute = static_cast<std::size_t>(domain.seats[seat].compute);
+  return place_index(domain.profile,
+                     domain.compute.empty() ? 0 : domain.compute[compute].size.value());
+}
+
 void LawCoRunModel::prepare(std::span<const gpu::MemoryDomain> asked) {
   atp_slot_.fill(-1);
   atp_slot_[kAllThreads] = 0;
   for (const gpu::MemoryDomain& domain : asked) {
     for (const gpu::Seat& seat : domain.seats) {
-      std::int8_t& slot = atp_slot_[static_cast<std::size_t>(
-          seat.atp.value_or(ActiveThreadPercentage(kAllThreads)).value())];
+      std::int8_t& slot = atp_slot_[static_cast<std::size_t>(atp_of(seat))];
       if (slot < 0) {
         slot = static_cast<std::int8_t>(atp_count_++);
       }
     }
   }
   prepared_.assign(parts_.size() * atp_count_, -1);
-  std::vector<std::pair<std::size_t, double>> wanted;  // place, share of its threads
-  const auto want = [&](std::size_t place, int atp) {
-    std::int16_t& at =
-        prepared_[place * atp_count_ +
-                  static_cast<std::size_t>(atp_slot_[static_cast<std::size_t>(atp)])];
-    if (at < 0) {
-      at = static_cast<std::int16_t>(wanted.size());
-      wanted.emplace_back(place, static_cast<double>(atp) / kAllThreads);
-    }
-  };
+  std::vector<std::pair<std::size_t, double>> wanted;  // place, part of its threads
   for (const gpu::MemoryDomain& domain : asked) {
-    for (const gpu::Seat& seat : domain.seats) {
-      const int size = domain.compute.empty()
-                           ? 0
-                           : domain.compute[static_cast<std::size_t>(seat.compute)].size.value();
-      want(place_index(domain.profile, size),
-           seat.atp.value_or(ActiveThreadPercentage(kAllThreads)).value());
+    for (std::size_t seat = 0; seat < domain.seats.size(); ++seat) {
+      const int atp = atp_of(domain.seats[seat]);
+      const std::size_t place = place_of(domain, seat);
+      const auto slot = static_cast<std::size_t>(atp_slot_[static_cast<std::size_t>(atp)]);
+      std::int16_t& at = prepared_[place * atp_count_ + slot];
+      if (at < 0) {
+        at = static_cast<std::int16_t>(wanted.size());
+        wanted.emplace_back(place, static_cast<double>(atp) / kAllThreads);
+      }
     }
   }
   prepared_count_ = wanted.size();
@@ -250,6 +254,7 @@ void LawCoRunModel::prepare(std::span<const gpu::MemoryDomain> asked) {
       table_.push_back(work_out(job, place, share));
     }
   }
+  prepare_turns(asked);
 }
 
 LawCoRunModel::Alone LawCoRunModel::work_out(std::size_t job,
@@ -302,31 +307,97 @@ bool LawCoRunModel::share_by_parts(std::size_t place, const Together& of, Units&
   return true;
 }
 
-bool LawCoRunModel::share_by_turns(std::size_t place, const Together& of, Units& units) const {
-  const std::size_t count = of.order.size();
+/// Rates relative to alone there of jobs that take turns, ascending. False where it is not known.
+bool LawCoRunModel::take_turns(std::size_t place,
+                               std::span<const std::size_t> jobs,
+                               std::span<double> out) const {
   std::array<InterferenceClient, gpu::kSeatsMax> sharing{};
-  std::array<Alone, gpu::kSeatsMax> there{};
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t job = of.clients[of.order[k]].job;
-    there[k] = alone(job, place, kAllThreads);
-    if (!jobs_[job].knows_kernel || !(there[k].speed > 0)) {
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    const Alone there = alone(jobs[k], place, kAllThreads);
+    if (!jobs_[jobs[k]].knows_kernel || !(there.speed > 0)) {
       return false;
     }
-    sharing[k] = {
-        .serial = there[k].serial, .busy = there[k].busy, .kernel_length = there[k].kernel_length};
+    sharing[k] = {.serial = there.serial, .busy = there.busy, .kernel_length = there.kernel_length};
   }
-  std::array<double, gpu::kSeatsMax> rates{};
-  InterferenceModel{}.rates(std::span(sharing).first(count), std::span(rates).first(count));
+  InterferenceModel{}.rates(std::span(sharing).first(jobs.size()), out);
+  return true;
+}
+
+void LawCoRunModel::prepare_turns(std::span<const gpu::MemoryDomain> asked) {
+  turns_.resize(parts_.size());
+  const std::size_t count = jobs_.size();
+  if (count > kTurnsPreparedMax) {
+    return;
+  }
+  for (const gpu::MemoryDomain& domain : asked) {
+    for (std::size_t seat = 0; seat < domain.seats.size(); ++seat) {
+      const std::size_t place = place_of(domain, seat);
+      // Two neighbours without percentages take turns.
+      const bool has_turns = seat > 0 && !domain.seats[seat].atp.has_value() &&
+                             domain.seats[seat].compute == domain.seats[seat - 1].compute;
+      if (!has_turns || !turns_[place].pairs.empty()) {
+        continue;
+      }
+      for (std::size_t b = 1; b < count; ++b) {
+        for (std::size_t a = 0; a < b; ++a) {
+          take_turns(place, std::array{a, b}, turns_[place].pairs.emplace_back());
+        }
+      }
+      for (std::size_t c = 2; c < count; ++c) {
+        for (std::size_t b = 1; b < c; ++b) {
+          for (std::size_t a = 0; a < b; ++a) {
+            take_turns(place, std::array{a, b, c}, turns_[place].trios.emplace_back());
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Null = not prepared.
+const double* LawCoRunModel::prepared_turns(std::size_t place,
+                                            std::span<const std::size_t> jobs) const {
+  const Turns& turns = turns_[place];
+  if (turns.pairs.empty() || jobs.size() > 3) {
+    return nullptr;
+  }
+  const std::size_t pair = jobs[1] * (jobs[1] - 1) / 2 + jobs[0];
+  if (jobs.size() == 2) {
+    return turns.pairs[pair].data();
+  }
+  const std::size_t c = jobs[2];
+  return turns.trios[c * (c - 1) * (c - 2) / 6 + pair].data();
+}
+
+bool LawCoRunModel::share_by_turns(std::size_t place, const Together& of, Units& units) const {
+  const std::size_t count = of.order.size();
+  std::array<std::size_t, gpu::kSeatsMax> jobs;
+  for (std::size_t k = 0; k < count; ++k) {
+    jobs[k] = of.clients[of.order[k]].job;
+  }
+  const auto sharing = std::span<const std::size_t>(jobs).first(count);
+  std::array<double, gpu::kSeatsMax> worked_out;
+  const double* rates = prepared_turns(place, sharing);
+  if (rates == nullptr) {
+    if (!take_turns(place, sharing, std::span(worked_out).first(count))) {
+      return false;
+    }
+    rates = worked_out.data();
+  }
   double work = 0;
   double memory = 0;
   for (std::size_t k = 0; k < count; ++k) {
+    const Alone there = alone(jobs[k], place, kAllThreads);
+    const double rate = rates[k];
+    if (!(rate > 0)) {
+      return false;
+    }
     const std::uint8_t i = of.order[k];
-    const double own = 1 - there[k].serial * rates[k];
-    work += rates[k] * (1 - there[k].serial);
-    memory += rates[k] * there[k].memory;
+    work += rate * (1 - there.serial);
+    memory += rate * there.memory;
     units.unit[i] = static_cast<std::uint8_t>(units.count);
-    units.rate[i] = there[k].speed * rates[k];
-    units.work[i] = own;
+    units.rate[i] = there.speed * rate;
+    units.work[i] = 1 - there.serial * rate;
   }
   work = std::min(work, 1.0);
   units.add({.part = of.part, .serial = 1 - work, .memory = std::min(memory, work)});

@@ -52,8 +52,8 @@ struct LawJob {
 ///   client together [D]: it works for U = min(1, sum of rate x (1 - serial)) of its time, of which
 ///   it waits for memory sum of rate x memory; by as much as its work takes longer, so much longer
 ///   take those parts of its jobs' steps that are not serial (own kernels and others' waited for).
-/// Nobody is faster in company than alone. Answers for the domains it was made for come from a table (no
-/// heap, below 1 us for up to 4 clients); others are worked out anew, without heap too.
+/// Nobody is faster in company than alone. Answers for the domains it was made for come from a
+/// table (no heap, below 1 us for up to 4 clients); others are worked out anew, without heap too.
 /// Immutable; any thread. The geometry outlives it.
 class LawCoRunModel final : public CoRunModel {
  public:
@@ -69,6 +69,7 @@ class LawCoRunModel final : public CoRunModel {
   void rates(const CoRunPlace& place,
              std::span<const CoRunClient> clients,
              std::span<double> out) const override;
+  bool only_slows() const override { return true; }
 
  private:
   /// A job alone on a part of a compute instance.
@@ -98,11 +99,23 @@ class LawCoRunModel final : public CoRunModel {
     double part = 1;                      ///< of the domain's SMs
   };
   struct Units;
+  /// Rates (relative to alone there) of every two and three jobs that take turns in a place; 0 =
+  /// not known. In the order of the jobs.
+  struct Turns {
+    std::vector<std::array<double, 2>> pairs;
+    std::vector<std::array<double, 3>> trios;
+  };
 
   LawCoRunModel() = default;
   Status add(const gpu::Geometry& gpu, const LawJob& from);
   Status add_known(const gpu::Geometry& gpu, Job& job) const;
   void prepare(std::span<const gpu::MemoryDomain> asked);
+  void prepare_turns(std::span<const gpu::MemoryDomain> asked);
+  bool take_turns(std::size_t place,
+                  std::span<const std::size_t> jobs,
+                  std::span<double> out) const;
+  const double* prepared_turns(std::size_t place, std::span<const std::size_t> jobs) const;
+  std::size_t place_of(const gpu::MemoryDomain& domain, std::size_t seat) const;
   std::size_t place_index(const std::optional<ProfileIndex>& profile, int size) const;
   Alone work_out(std::size_t job, std::size_t place, double share) const;
   Alone alone(std::size_t job, std::size_t place, int atp) const;
@@ -119,6 +132,7 @@ class LawCoRunModel final : public CoRunModel {
   std::size_t prepared_count_ = 0;
   std::vector<std::int16_t> prepared_;  ///< by place and percentage; -1 = not prepared
   std::vector<Alone> table_;            ///< by job, then as `prepared_` says
+  std::vector<Turns> turns_;            ///< by place; empty = not prepared
 };
 
 }  // namespace septule::predict

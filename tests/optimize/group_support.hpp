@@ -28,6 +28,9 @@ class PlainCoRun final : public predict::CoRunModel {
   explicit PlainCoRun(std::vector<Job> jobs) : jobs_(std::move(jobs)) {}
 
   std::size_t job_count() const override { return jobs_.size(); }
+  bool only_slows() const override {
+    return std::ranges::all_of(jobs_, [](const Job& job) { return job.pressure >= 0; });
+  }
   void rates(const predict::CoRunPlace& /*place*/,
              std::span<const predict::CoRunClient> clients,
              std::span<double> out) const override {

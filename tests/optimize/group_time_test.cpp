@@ -326,7 +326,8 @@ TEST_F(GroupTimeTest, Orders_AreThoseThatDiffer) {
 }
 
 TEST_F(GroupTimeTest, Best_IsBestOfAllPermutations) {
-  // Aim: no permutation of the jobs beats best(), for each clock; it is one of them.
+  // Aim: no permutation of the jobs beats best(), for each clock; it is one of them; also where a
+  // job makes others faster; and with a limit it is the same or, at the limit, nothing.
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Rng rng(seed);
     std::vector<plan::WindowJob> jobs;
@@ -335,8 +336,12 @@ TEST_F(GroupTimeTest, Best_IsBestOfAllPermutations) {
       jobs.push_back(window_job(std::string(1, static_cast<char>('a' + i)), 1 + rng.uniform()));
       rates.push_back({.rate = 0.2 + 0.8 * rng.uniform(), .pressure = rng.uniform()});
     }
+    if (seed % 2 == 0) {
+      rates[2].pressure = -0.3;
+    }
     const PlainCoRun model(rates);
-    for (const GroupClock clock : {GroupClock::kSteadyState, GroupClock::kSpeedUp}) {
+    for (const GroupClock clock :
+         {GroupClock::kSteadyState, GroupClock::kIdle, GroupClock::kSpeedUp}) {
       const GroupTimer timed = timer(jobs, model, clock);
       for (const Domain at : {kWholeSplit, kCutPairs7g}) {
         std::vector<std::size_t> order;
@@ -355,6 +360,13 @@ TEST_F(GroupTimeTest, Best_IsBestOfAllPermutations) {
           seated.push_back(index);
         }
         EXPECT_EQ(timed.time(at, seated)->time, best->time.time);
+        if (clock != GroupClock::kSteadyState) {
+          const Duration time = best->time.time;
+          const auto again = timed.best(at, seated, time + Duration::nanoseconds(1));
+          ASSERT_TRUE(again.has_value());
+          EXPECT_EQ(again->time.time, time);
+          EXPECT_FALSE(timed.best(at, seated, time).has_value());
+        }
       }
     }
   }
