@@ -40,7 +40,9 @@ HierarchicalPolicy::HierarchicalPolicy(std::string_view name,
       company_value_(*setup.geometry, predict::MpsModel{}, settings_.rules),
       filler_(company_value_),
       planner_(*setup.geometry, company_value_, settings_, optimizer),
-      clients_(static_cast<std::size_t>(setup.jobs_max)) {}
+      clients_(static_cast<std::size_t>(setup.jobs_max)),
+      crowds_(kSlotsMax + 1, IndexSet(static_cast<std::size_t>(setup.gpu_count))),
+      crowd_of_(static_cast<std::size_t>(setup.gpu_count), -1) {}
 
 bool HierarchicalPolicy::is_congested(const SeptuleCall& call) const {
   const double wanted = std::max(2.0, settings_.congested_per_gpu * call.view.gpu_count());
@@ -57,6 +59,9 @@ void HierarchicalPolicy::place_characterised(const SeptuleCall& call, GpuId gpu)
 
 void HierarchicalPolicy::place_waiting(const SeptuleCall& call, std::span<const GpuId> touched) {
   is_congested_ = is_congested(call);
+  for (const GpuId gpu : touched) {
+    note_crowd(call, gpu);
+  }
   if (!is_congested_) {
     place_queue(call);
     return;
@@ -92,6 +97,9 @@ void HierarchicalPolicy::settle(const SeptuleCall& call, GpuId gpu, QueueLength 
     return;
   }
   SeptulePolicy::settle(call, gpu, left);
+  if (left == QueueLength::kEmpty) {
+    relieve(call, gpu);
+  }
 }
 
 // ---- the queue
@@ -358,6 +366,7 @@ void HierarchicalPolicy::adopt(const SeptuleCall& call,
              goal,
              is_moving ? SeptuleGoals::Moving::kRunning : SeptuleGoals::Moving::kNobody,
              reason);
+  note_crowd(call, gpu);
 }
 
 // ---- unknown jobs
@@ -410,20 +419,26 @@ void HierarchicalPolicy::characterise(const SeptuleCall& call, GpuId gpu) {
 
 // ---- the way back
 
+double HierarchicalPolicy::worth(const SeptuleCall& call, const CompanyInstance& instance) const {
+  std::array<double, kClientsMax> speeds{};
+  company_value_.rates(pool_.jobs,
+                       instance.placed.profile,
+                       {instance.seats.begin(), instance.seats.size()},
+                       std::span(speeds).first(instance.seats.size()));
+  double value = 0;
+  for (std::size_t s = 0; s < instance.seats.size(); ++s) {
+    value +=
+        values_.weight(call, pool_.jobs[instance.seats[s].job].id) * values_.utility(speeds[s]);
+  }
+  return value;
+}
+
 double HierarchicalPolicy::value_of_shared(const SeptuleCall& call, GpuId gpu) {
   known_.clear();
   make_pool(call, gpu);
   double value = 0;
   for (const CompanyInstance& instance : pool_.running) {
-    std::array<double, kClientsMax> speeds{};
-    company_value_.rates(pool_.jobs,
-                         instance.placed.profile,
-                         {instance.seats.begin(), instance.seats.size()},
-                         std::span(speeds).first(instance.seats.size()));
-    for (std::size_t s = 0; s < instance.seats.size(); ++s) {
-      value += values_.weight(call, pool_.jobs[instance.seats[s].job].id) *
-               values_.utility(speeds[s]);
-    }
+    value += worth(call, instance);
   }
   return value;
 }
@@ -443,6 +458,97 @@ void HierarchicalPolicy::unshare(const SeptuleCall& call, GpuId gpu) {
   goals_.assigner().solve(posed_.problem, answer);
   if (answer.is_feasible && answer.value > value_of_shared(call, gpu) + kTie) {
     goals_.run(call, gpu, posed_, answer, "departure");
+    note_crowd(call, gpu);
+  }
+}
+
+void HierarchicalPolicy::note_crowd(const SeptuleCall& call, GpuId gpu) {
+  const auto at = static_cast<std::size_t>(gpu.value());
+  if (crowd_of_[at] >= 0) {
+    crowds_[static_cast<std::size_t>(crowd_of_[at])].erase(at);
+    crowd_of_[at] = -1;
+  }
+  const GpuGoal& goal = goals_.peek(call, gpu);
+  if (SeptuleGoals::is_shared(goal)) {
+    crowd_of_[at] = static_cast<int>(goal.slots.size());
+    crowds_[goal.slots.size()].insert(at);
+  }
+}
+
+void HierarchicalPolicy::relieve(const SeptuleCall& call, GpuId gpu) {
+  for (int round = 0; round < SeptuleRelief::kRoundsMax; ++round) {
+    const GpuGoal goal = goals_.peek(call, gpu);
+    if (goal.purpose != GoalPurpose::kRun || is_held_whole(goal) ||
+        SeptuleGoals::is_shared(goal) || goal.slots.size() >= SeptuleGoals::kJobsMax) {
+      return;
+    }
+    const std::optional<Pull> best = best_pull(call, goal);
+    if (!best.has_value()) {
+      return;
+    }
+    values_.pose(call, goal, posed_);
+    values_.add_arrival(call, best->job, posed_);
+    goals_.run(call, gpu, posed_, best->here, "relief");
+    goals_.drop(call, best->donor, best->job, "relief");
+    note_crowd(call, best->donor);
+    if (SeptuleGoals::is_shared(goals_.peek(call, best->donor))) {
+      unshare(call, best->donor);
+    } else {
+      goals_.optimise(call, best->donor);
+    }
+  }
+}
+
+std::optional<HierarchicalPolicy::Pull> HierarchicalPolicy::best_pull(const SeptuleCall& call,
+                                                                      const GpuGoal& goal) {
+  std::optional<Pull> best;
+  std::size_t looked = 0;
+  for (std::size_t count = kSlotsMax; count >= goal.slots.size() + SeptuleRelief::kLead; --count) {
+    for (auto donor = crowds_[count].first(); donor.has_value();
+         donor = crowds_[count].first_from(*donor + 1)) {
+      if (looked == values_.tuning().donors_max) {
+        return best;
+      }
+      const GpuId gpu(static_cast<int>(*donor));
+      if (goals_.can_change(call, gpu)) {
+        ++looked;
+        consider(call, goal, gpu, best);
+      }
+    }
+  }
+  return best;
+}
+
+void HierarchicalPolicy::consider(const SeptuleCall& call,
+                                  const GpuGoal& goal,
+                                  GpuId donor,
+                                  std::optional<Pull>& best) {
+  const GpuGoal theirs = goals_.peek(call, donor);
+  const double here_before = values_.value_of(call, goal);
+  known_.clear();
+  make_pool(call, donor);
+  for (const CompanyInstance& instance : pool_.running) {
+    const double before = worth(call, instance);
+    for (std::size_t s = 0; s < instance.seats.size(); ++s) {
+      const job::JobId job = pool_.jobs[instance.seats[s].job].id;
+      if (!SeptuleValues::is_known(call, job)) {
+        continue;
+      }
+      CompanyInstance rest = instance;
+      rest.seats.erase_at(s);
+      values_.pose(call, goal, posed_);
+      values_.add_arrival(call, job, posed_);
+      optimize::PlacedAnswer with;
+      goals_.assigner().solve(posed_.problem, with);
+      if (!with.is_feasible) {
+        continue;
+      }
+      const double cost = values_.tuning().relief_factor * values_.move_cost(call, theirs, job);
+      const double gain = with.value - here_before + worth(call, rest) - before - cost;
+      if (gain > (best.has_value() ? best->gain : 0) + kTie) {
+        best = Pull{.donor = donor, .job = job, .gain = gain, .here = with};
+      }
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index_set.hpp"
 #include "gpu/sharing_template.hpp"
 #include "optimize/window_optimizer.hpp"
 #include "sched/policies/company.hpp"
@@ -40,7 +41,8 @@ namespace septule::sched {
 ///    happened, if too few of the due jobs are known to choose from, or if the first due job has
 ///    waited long. Running jobs that do not fit beside them go back to the queue.
 /// When the queue is not congested any more, Septule's placing takes over; GPUs whose jobs share
-/// instances run on, and go over to it when better places alone are worth the moves.
+/// instances run on, and go over to it when better places alone are worth the moves; when nobody
+/// waits, GPUs with room pull jobs off the most crowded of them, as SeptuleRelief does.
 /// Gangs, priorities and the bound on overtaking are Septule's.
 ///
 /// MIG stays on: templates without MIG, and those with several compute instances in one GPU
@@ -91,8 +93,23 @@ class HierarchicalPolicy final : public SeptulePolicy {
   std::optional<Company> renewed_company(const SeptuleCall& call, GpuId gpu, double value);
   double restart_costs(const SeptuleCall& call, GpuId gpu, const Company& company) const;
   void adopt(const SeptuleCall& call, GpuId gpu, const Company& company, std::string_view reason);
+  /// A job that may be pulled off a GPU whose jobs share instances.
+  struct Pull {
+    GpuId donor;
+    job::JobId job;
+    double gain = 0;
+    optimize::PlacedAnswer here;
+  };
   void unshare(const SeptuleCall& call, GpuId gpu);
+  double worth(const SeptuleCall& call, const CompanyInstance& instance) const;
   double value_of_shared(const SeptuleCall& call, GpuId gpu);
+  void relieve(const SeptuleCall& call, GpuId gpu);
+  std::optional<Pull> best_pull(const SeptuleCall& call, const GpuGoal& goal);
+  void consider(const SeptuleCall& call,
+                const GpuGoal& goal,
+                GpuId donor,
+                std::optional<Pull>& best);
+  void note_crowd(const SeptuleCall& call, GpuId gpu);
 
   WindowSettings settings_;
   CompanyValue company_value_;
@@ -104,6 +121,8 @@ class HierarchicalPolicy final : public SeptulePolicy {
   std::vector<std::size_t> known_;    // indices into due_: first due jobs that are known
   std::vector<std::size_t> unknown_;  // the same, not known
   Pool pool_;
+  std::vector<IndexSet> crowds_;  // by number of jobs: GPUs whose jobs share instances
+  std::vector<int> crowd_of_;     // by GPU: where in crowds_, -1 = nowhere
 };
 
 /// With PolicySetup::windows.optimizer; the exact method where it is null.
