@@ -144,8 +144,8 @@ void HierarchicalPolicy::serve(const SeptuleCall& call, GpuId gpu) {
   }
   make_pool(call, gpu);
   if (is_fresh) {
-    const std::optional<Company> company =
-        filler_.fill({.pool = pool_.jobs, .running = {}, .must = pool_.own, .may = pool_.due});
+    planner_.clear();
+    const std::optional<Company> company = planned_company(pool_.all);
     if (company.has_value()) {
       adopt(call, gpu, *company, "characterised");
     } else {
@@ -157,7 +157,7 @@ void HierarchicalPolicy::serve(const SeptuleCall& call, GpuId gpu) {
     return;
   }
   if (pool_.own.empty()) {
-    if (const std::optional<Company> company = planned_company(call); company.has_value()) {
+    if (const std::optional<Company> company = planned_company(pool_.due); company.has_value()) {
       adopt(call, gpu, *company, "window");
     }
     return;
@@ -199,7 +199,9 @@ void HierarchicalPolicy::make_pool(const SeptuleCall& call, GpuId gpu) {
     pool_.own.push_back(pool_.jobs.size());
     pool_.jobs.push_back(company_job(call, slot.job));
   }
+  pool_.all = pool_.own;
   for (const std::size_t index : known_) {
+    pool_.all.push_back(pool_.jobs.size());
     pool_.due.push_back(pool_.jobs.size());
     pool_.due_at.push_back(index);
     pool_.jobs.push_back(company_job(call, due_.job(index)));
@@ -235,13 +237,14 @@ void HierarchicalPolicy::add_running(const SeptuleCall& call, GpuId gpu) {
   }
 }
 
-std::optional<Company> HierarchicalPolicy::planned_company(const SeptuleCall& /*call*/) {
-  const std::optional<Company> group = planner_.next(pool_.jobs, pool_.due);
+std::optional<Company> HierarchicalPolicy::planned_company(
+    std::span<const std::size_t> jobs) {
+  const std::optional<Company> group = planner_.next(pool_.jobs, jobs);
   if (!group.has_value()) {
-    return filler_.fill({.pool = pool_.jobs, .running = {}, .must = {}, .may = pool_.due});
+    return filler_.fill({.pool = pool_.jobs, .running = {}, .must = {}, .may = jobs});
   }
   std::vector<std::size_t> others;
-  for (const std::size_t job : pool_.due) {
+  for (const std::size_t job : jobs) {
     const bool is_seated = std::ranges::any_of(group->instances, [&](const auto& instance) {
       return std::ranges::find(instance.seats, job, &CompanySeat::job) != instance.seats.end();
     });
@@ -265,8 +268,8 @@ std::optional<Company> HierarchicalPolicy::refilled_company() {
 std::optional<Company> HierarchicalPolicy::renewed_company(const SeptuleCall& call,
                                                            GpuId gpu,
                                                            double value) {
-  std::optional<Company> company =
-      filler_.fill({.pool = pool_.jobs, .running = {}, .must = pool_.own, .may = pool_.due});
+  planner_.clear();
+  std::optional<Company> company = planned_company(pool_.all);
   if (!company.has_value() ||
       company->value - restart_costs(call, gpu, *company) <= value + kTie) {
     return std::nullopt;

@@ -74,6 +74,7 @@ class HierarchicalPolicy final : public SeptulePolicy {
     std::vector<CompanyJob> jobs;
     std::vector<std::size_t> own;            ///< of the GPU, indices into jobs
     std::vector<std::size_t> due;            ///< indices into jobs, most urgent first
+    std::vector<std::size_t> all;            ///< both, own ones first
     std::vector<std::size_t> due_at;         ///< by entry of `due`: index into due_
     std::vector<CompanyInstance> running;    ///< instances with the GPU's own jobs
   };
@@ -88,7 +89,7 @@ class HierarchicalPolicy final : public SeptulePolicy {
   void make_pool(const SeptuleCall& call, GpuId gpu);
   CompanyJob company_job(const SeptuleCall& call, job::JobId job) const;
   void add_running(const SeptuleCall& call, GpuId gpu);
-  std::optional<Company> planned_company(const SeptuleCall& call);
+  std::optional<Company> planned_company(std::span<const std::size_t> jobs);
   std::optional<Company> refilled_company();
   std::optional<Company> renewed_company(const SeptuleCall& call, GpuId gpu, double value);
   double restart_costs(const SeptuleCall& call, GpuId gpu, const Company& company) const;
