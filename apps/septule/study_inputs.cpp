@@ -85,15 +85,15 @@ Status set_arrivals(const StudySettings& settings, const StudyJobs& jobs, sim::S
   }
   const bool is_trace = spec.arrivals.kind == job::ArrivalKind::kTrace;
   if (is_trace && !jobs.has_submit_times) {
-    return settings.located("arrivals",
-                            Error{ErrorCode::kInvalidInput,
-                                  fmt::format("{} is a list of jobs without submit times; "
-                                              "expected poisson, near-periodic, bursty, batch or artifact",
-                                              jobs.source_name)});
+    return settings.located(
+        "arrivals",
+        Error{ErrorCode::kInvalidInput,
+              fmt::format("{} is a list of jobs without submit times; "
+                          "expected poisson, near-periodic, bursty, batch or artifact",
+                          jobs.source_name)});
   }
   const bool is_batch = spec.arrivals.kind == job::ArrivalKind::kBatch;
-  const bool is_fixed =
-      is_trace || is_batch || spec.arrivals.kind == job::ArrivalKind::kArtifact;
+  const bool is_fixed = is_trace || is_batch || spec.arrivals.kind == job::ArrivalKind::kArtifact;
   if (is_fixed && settings.is_given("gap")) {
     return settings.located(
         "gap",
@@ -214,6 +214,15 @@ void set_costs(const StudySettings& settings, sim::SimSetup& common) {
   common.error = {.mean = settings.number("error-mean"), .sd = settings.number("error-sd")};
 }
 
+void set_windows(const StudySettings& settings, sched::WindowSettings& windows) {
+  windows.congested_per_gpu = settings.number("congested");
+  windows.window = static_cast<int>(settings.number("window"));
+  windows.rules.fairness = settings.number("fairness");
+  windows.rules.mps_users = settings.text("mps-users") == "any"
+                                ? plan::SharingRules::Users::kAnyUsers
+                                : plan::SharingRules::Users::kSameUserOnly;
+}
+
 Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) {
   if (settings.is_given("tick")) {
     common.controller.tick = seconds_to_duration(settings.number("tick"));
@@ -238,6 +247,7 @@ Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) 
   common.policy_setup.recharacterise_threshold = settings.number("recharacterise-threshold");
   common.policy_setup.recharacterise_gap =
       seconds_to_duration(settings.number("recharacterise-gap"));
+  set_windows(settings, common.policy_setup.windows);
   return {};
 }
 

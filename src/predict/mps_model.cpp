@@ -73,9 +73,7 @@ void MpsModel::speeds(const SpeedBook& book,
   speeds(share, {jobs.data(), clients.size()}, out);
 }
 
-void MpsModel::speeds(double share,
-                      std::span<const SharingJob> jobs,
-                      std::span<double> out) const {
+void MpsModel::speeds(double share, std::span<const SharingJob> jobs, std::span<double> out) const {
   SEPTULE_CHECK(!jobs.empty(), "somebody runs");
   SEPTULE_CHECK(jobs.size() <= kMpsClientsMax, "a daemon has at most kMpsClientsMax clients");
   SEPTULE_CHECK(jobs.size() == out.size(), "one speed for each client");

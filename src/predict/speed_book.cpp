@@ -338,10 +338,11 @@ class SpeedBook::Maker {
     return signature.times[static_cast<std::size_t>(index)].step;
   }
 
-  static InlineVector<SpeedCurve::Point, kPlainProfilesMax> points_of(const gpu::Geometry& geometry,
-                                                          std::span<const ProfileIndex> plain,
-                                                          const PerfSignature& signature,
-                                                          const TimeIndex& times) {
+  static InlineVector<SpeedCurve::Point, kPlainProfilesMax> points_of(
+      const gpu::Geometry& geometry,
+      std::span<const ProfileIndex> plain,
+      const PerfSignature& signature,
+      const TimeIndex& times) {
     InlineVector<SpeedCurve::Point, kPlainProfilesMax> points;
     const Duration whole = step(signature, times, plain.back());
     for (const ProfileIndex index : plain) {

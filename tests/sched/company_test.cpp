@@ -1,4 +1,6 @@
 // Who may share an instance, what it is worth, and how a GPU is filled.
+#include "sched/policies/company.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -7,7 +9,6 @@
 
 #include "gpu/builtin_catalogue.hpp"
 #include "gpu/partition_checker.hpp"
-#include "sched/policies/company.hpp"
 #include "support/policy_loop.hpp"
 
 namespace septule::sched {
@@ -32,8 +33,7 @@ class CompanyTest : public ::testing::Test {
     }
     made.curve = predict::curve_through(geometry(), made.row);
     if (kernels > 0) {
-      made.kernels =
-          predict::KernelUse{.count = kernels, .step = Duration::milliseconds(kernels)};
+      made.kernels = predict::KernelUse{.count = kernels, .step = Duration::milliseconds(kernels)};
     }
     made.window.user = "0";
     return made;
@@ -78,12 +78,11 @@ TEST_F(CompanyTest, Value_ForbiddenCompanies_AreNoCompanies) {
                             job(1, 0.5, small),
                             job(2, 0.5, Bytes::mebibytes(9000)),
                             job(3, 0.5, small, 0)};
-  const auto pair = [&](const CompanyValue& value,
-                        std::size_t other,
-                        std::optional<ActiveThreadPercentage> atp) {
-    const std::vector<CompanySeat> seats = {{.job = 0, .atp = atp}, {.job = other, .atp = atp}};
-    return value.of(pool, profile("2g.10gb"), seats);
-  };
+  const auto pair =
+      [&](const CompanyValue& value, std::size_t other, std::optional<ActiveThreadPercentage> atp) {
+        const std::vector<CompanySeat> seats = {{.job = 0, .atp = atp}, {.job = other, .atp = atp}};
+        return value.of(pool, profile("2g.10gb"), seats);
+      };
   const ActiveThreadPercentage half(50);
   const CompanyValue value(geometry(), mps_, rules_);
   EXPECT_TRUE(pair(value, 1, std::nullopt).has_value());
@@ -136,8 +135,8 @@ TEST_F(CompanyTest, Fill_RandomPools_LegalCompaniesThatKeepWhoRuns) {
     double sum = 0;
     gpu::Layout layout;
     for (const CompanyInstance& instance : company->instances) {
-      const auto worth = value.of(
-          pool, instance.placed.profile, {instance.seats.begin(), instance.seats.size()});
+      const auto worth =
+          value.of(pool, instance.placed.profile, {instance.seats.begin(), instance.seats.size()});
       ASSERT_TRUE(worth.has_value());
       EXPECT_NEAR(*worth, instance.value, 1e-12);
       sum += *worth;
@@ -147,9 +146,9 @@ TEST_F(CompanyTest, Fill_RandomPools_LegalCompaniesThatKeepWhoRuns) {
       }
     }
     EXPECT_NEAR(sum, company->value, 1e-9);
-    EXPECT_TRUE(gpu::check_partition(geometry(),
-                                     gpu::partition_with_full_instances(geometry(), layout))
-                    .empty());
+    EXPECT_TRUE(
+        gpu::check_partition(geometry(), gpu::partition_with_full_instances(geometry(), layout))
+            .empty());
     std::ranges::sort(seated);
     EXPECT_EQ(std::ranges::adjacent_find(seated), seated.end());
     EXPECT_TRUE(std::ranges::includes(seated, must));
@@ -168,8 +167,7 @@ TEST_F(CompanyTest, Fill_RandomPools_LegalCompaniesThatKeepWhoRuns) {
         left.push_back(index);
       }
     }
-    const auto refilled =
-        filler.fill({.pool = pool, .running = running, .must = {}, .may = left});
+    const auto refilled = filler.fill({.pool = pool, .running = running, .must = {}, .may = left});
     ASSERT_TRUE(refilled.has_value());
     for (const CompanyInstance& before : running) {
       const auto* after =
@@ -198,8 +196,7 @@ double best_alone(const CompanyValue& value,
     const CompanySeat seat{.job = job};
     const auto worth = value.of(pool, layout[at].profile, {&seat, 1});
     if ((used >> job & 1U) == 0 && worth.has_value()) {
-      best = std::max(best,
-                      *worth + best_alone(value, pool, layout, at + 1, used | 1U << job));
+      best = std::max(best, *worth + best_alone(value, pool, layout, at + 1, used | 1U << job));
     }
   }
   return best;
@@ -217,8 +214,7 @@ TEST_F(CompanyTest, Fill_SmallPools_IsNoWorseThanMigAloneByMuch) {
     const std::vector<CompanyJob> pool = drawn_pool(draws, 5);
     const std::vector<std::size_t> due = all_of(pool);
     double best = 0;
-    for (const gpu::Layout& layout :
-         gpu::maximal_layouts(geometry(), gpu::ProfileSet::kPlain)) {
+    for (const gpu::Layout& layout : gpu::maximal_layouts(geometry(), gpu::ProfileSet::kPlain)) {
       best = std::max(best, best_alone(value, pool, layout, 0, 0));
     }
     const auto company = filler.fill({.pool = pool, .running = {}, .must = {}, .may = due});
@@ -236,8 +232,7 @@ TEST_F(CompanyTest, Fill_MustWithoutRoom_IsNothing) {
   const std::vector pool = {job(0, 0.5, Bytes::mebibytes(30000)),
                             job(1, 0.5, Bytes::mebibytes(30000))};
   const std::vector<std::size_t> must = {0, 1};
-  EXPECT_FALSE(
-      filler.fill({.pool = pool, .running = {}, .must = must, .may = {}}).has_value());
+  EXPECT_FALSE(filler.fill({.pool = pool, .running = {}, .must = must, .may = {}}).has_value());
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ bool CompanyValue::may_be_together(std::span<const CompanyJob> pool,
   for (std::size_t i = 0; i < seats.size(); ++i) {
     const CompanyJob& job = pool[seats[i].job];
     needed += job.need.value();
-    if (seats.size() > 1 && (!job.curve.has_value() ||
-                             (!seats[i].atp.has_value() && !job.kernels.has_value()))) {
+    if (seats.size() > 1 &&
+        (!job.curve.has_value() || (!seats[i].atp.has_value() && !job.kernels.has_value()))) {
       return false;
     }
     for (std::size_t k = i + 1; k < seats.size(); ++k) {
@@ -282,9 +282,8 @@ bool CompanyFiller::swap_once(const Question& question, Company& company) const 
            std::ranges::find(question.may, job) != question.may.end();
   };
   const auto worth = [&](const CompanyInstance& instance) {
-    return value_->of(question.pool,
-                      instance.placed.profile,
-                      {instance.seats.begin(), instance.seats.size()});
+    return value_->of(
+        question.pool, instance.placed.profile, {instance.seats.begin(), instance.seats.size()});
   };
   for (CompanyInstance* a = company.instances.begin(); a != company.instances.end(); ++a) {
     for (CompanyInstance* b = a + 1; b != company.instances.end(); ++b) {

@@ -115,9 +115,9 @@ class CompanyFiller {
 
   struct Question {
     std::span<const CompanyJob> pool;
-    std::span<const CompanyInstance> running;    ///< by start; legal together
-    std::span<const std::size_t> must;           ///< indices into the pool
-    std::span<const std::size_t> may;            ///< the same, the most urgent first
+    std::span<const CompanyInstance> running;        ///< by start; legal together
+    std::span<const std::size_t> must;               ///< indices into the pool
+    std::span<const std::size_t> may;                ///< the same, the most urgent first
     std::optional<gpu::Layout> only = std::nullopt;  ///< look at this (legal) layout alone
   };
   /// Nothing if those who must get a seat cannot. The running instances are in the answer.

@@ -113,7 +113,8 @@ void SeptuleGoals::take_out(GpuId gpu) {
 void SeptuleGoals::refresh(const SeptuleCall& call, GpuId gpu) {
   take_out(gpu);
   const GpuGoal& goal = peek(call, gpu);
-  if (!can_change(call, gpu) || is_held_whole(goal) || is_shared(goal) || goal.slots.size() > kJobsMax ||
+  if (!can_change(call, gpu) || is_held_whole(goal) || is_shared(goal) ||
+      goal.slots.size() > kJobsMax ||
       (goal.purpose == GoalPurpose::kCharacterise && !goal.slots.empty())) {
     return;
   }

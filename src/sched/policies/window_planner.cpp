@@ -54,8 +54,8 @@ WindowPlanner::WindowPlanner(const gpu::Geometry& geometry,
       value_(&value),
       optimizer_(&optimizer),
       costs_(settings.costs),
-      window_(static_cast<std::size_t>(
-          std::clamp(settings.window, 1, static_cast<int>(kWindowMax)))) {
+      window_(
+          static_cast<std::size_t>(std::clamp(settings.window, 1, static_cast<int>(kWindowMax)))) {
   gpu::SharingOptions options;
   options.families = {gpu::SharingFamily::kMigPrivate, gpu::SharingFamily::kMigMpsPrivate};
   auto made = gpu::make_sharing_catalogue(geometry, options);
@@ -86,8 +86,8 @@ std::optional<Company> WindowPlanner::seated(const Group& group,
                                              std::span<const std::size_t> due) const {
   Company company;
   for (const Seat& seat : group) {
-    const auto job = std::ranges::find_if(
-        due, [&](std::size_t index) { return pool[index].id == seat.job; });
+    const auto job =
+        std::ranges::find_if(due, [&](std::size_t index) { return pool[index].id == seat.job; });
     if (job == due.end()) {
       return std::nullopt;
     }
@@ -102,8 +102,8 @@ std::optional<Company> WindowPlanner::seated(const Group& group,
     return std::pair(one.placed.start, one.placed.profile);
   });
   for (CompanyInstance& instance : company.instances) {
-    const std::optional<double> value = value_->of(
-        pool, instance.placed.profile, {instance.seats.begin(), instance.seats.size()});
+    const std::optional<double> value =
+        value_->of(pool, instance.placed.profile, {instance.seats.begin(), instance.seats.size()});
     if (!value.has_value()) {
       return std::nullopt;
     }
@@ -178,9 +178,8 @@ void WindowPlanner::take_groups(const plan::Schedule& schedule, std::span<const 
   if (schedule.groups.empty()) {
     Group first;
     for (const plan::ScheduledRun& run : schedule.runs) {
-      const bool is_first = std::ranges::none_of(schedule.runs, [&](const auto& other) {
-        return other.end() <= run.begin();
-      });
+      const bool is_first = std::ranges::none_of(
+          schedule.runs, [&](const auto& other) { return other.end() <= run.begin(); });
       if (is_first) {
         first.push_back(seat_of(run));
       }
