@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "base/units.hpp"
+#include "gpu/geometry.hpp"
+#include "predict/law_co_run.hpp"
 #include "predict/solo_fit.hpp"
 
 namespace septule::predict {
@@ -27,6 +29,10 @@ struct SliceSpeeds {
 /// 0.5: CI, else MI. Nothing where what it takes is not known.
 std::optional<JobClass> job_class_of(const SliceSpeeds& speeds);
 
+/// Of a job on a GPU with 1g, 3g, 4g and an instance of all slices: as known, otherwise as its law
+/// or model says. A model of fewer than three points says nothing.
+SliceSpeeds slice_speeds_of(const gpu::Geometry& gpu, const LawJob& job);
+
 /// What a job really has to tell about itself, alone on the whole GPU: the features of learned
 /// policies. Nothing = not known; nothing is invented. A plain value.
 struct JobTraits {
@@ -40,5 +46,11 @@ struct JobTraits {
   std::optional<double> sm_percent;    ///< counters, 0 to 100
   std::optional<double> memory_percent;
 };
+
+/// Class, usable part, shares and kernel length of a job on this GPU; the rest is for the caller to
+/// fill in. A law says all of it (the kernel length if it is given); a model its serial share from
+/// three points on, its memory share and usable part from kFullLawPoints on, and the kernel length
+/// if it has a kernel count. Nothing that a job's law cannot be asked for is an error.
+JobTraits traits_of(const gpu::Geometry& gpu, const LawJob& job, Duration solo);
 
 }  // namespace septule::predict

@@ -89,16 +89,15 @@ double compute_part(const gpu::Geometry& gpu, ProfileIndex index, int size) {
 
 }  // namespace
 
-/// Clients of parted_rates() and what they are made of. The first `count` count; arrays are not
-/// cleared (it would cost as much as the rest).
+/// Clients of parted_rates() and what they are made of.
 struct LawCoRunModel::Units {
-  std::array<PartedClient, gpu::kSeatsMax> parted;
+  std::array<PartedClient, gpu::kSeatsMax> parted{};
   std::size_t count = 0;
   /// By client of rates(): its unit, its rate relative to the whole GPU before the units slow each
   /// other, and the part of its step that is not serial then.
-  std::array<std::uint8_t, gpu::kSeatsMax> unit;
-  std::array<double, gpu::kSeatsMax> rate;
-  std::array<double, gpu::kSeatsMax> work;
+  std::array<std::uint8_t, gpu::kSeatsMax> unit{};
+  std::array<double, gpu::kSeatsMax> rate{};
+  std::array<double, gpu::kSeatsMax> work{};
 
   void add(const PartedClient& client) { parted[count++] = client; }
 };
@@ -212,8 +211,8 @@ Status LawCoRunModel::add_known(const gpu::Geometry& gpu, Job& job) const {
 }
 
 std::size_t LawCoRunModel::place_index(const std::optional<ProfileIndex>& profile, int size) const {
-  const int row = profile.has_value() ? profile->value() + 1 : 0;
-  return static_cast<std::size_t>(row * sizes_ + size);
+  const auto row = static_cast<std::size_t>(profile.has_value() ? profile->value() + 1 : 0);
+  return row * static_cast<std::size_t>(sizes_) + static_cast<std::size_t>(size);
 }
 
 std::size_t LawCoRunModel::place_of(const gpu::MemoryDomain& domain, std::size_t seat) const {
@@ -227,9 +226,9 @@ void LawCoRunModel::prepare(std::span<const gpu::MemoryDomain> asked) {
   atp_slot_[kAllThreads] = 0;
   for (const gpu::MemoryDomain& domain : asked) {
     for (const gpu::Seat& seat : domain.seats) {
-      std::int8_t& slot = atp_slot_[static_cast<std::size_t>(atp_of(seat))];
+      std::int16_t& slot = atp_slot_[static_cast<std::size_t>(atp_of(seat))];
       if (slot < 0) {
-        slot = static_cast<std::int8_t>(atp_count_++);
+        slot = static_cast<std::int16_t>(atp_count_++);
       }
     }
   }
@@ -277,7 +276,7 @@ LawCoRunModel::Alone LawCoRunModel::work_out(std::size_t job,
 }
 
 LawCoRunModel::Alone LawCoRunModel::alone(std::size_t job, std::size_t place, int atp) const {
-  const std::int8_t slot = atp_slot_[static_cast<std::size_t>(atp)];
+  const int slot = atp_slot_[static_cast<std::size_t>(atp)];
   const int index = slot < 0 ? -1 : prepared_[place * atp_count_ + static_cast<std::size_t>(slot)];
   return index < 0 ? work_out(job, place, static_cast<double>(atp) / kAllThreads)
                    : table_[job * prepared_count_ + static_cast<std::size_t>(index)];
@@ -371,12 +370,12 @@ const double* LawCoRunModel::prepared_turns(std::size_t place,
 
 bool LawCoRunModel::share_by_turns(std::size_t place, const Together& of, Units& units) const {
   const std::size_t count = of.order.size();
-  std::array<std::size_t, gpu::kSeatsMax> jobs;
+  std::array<std::size_t, gpu::kSeatsMax> jobs{};
   for (std::size_t k = 0; k < count; ++k) {
     jobs[k] = of.clients[of.order[k]].job;
   }
   const auto sharing = std::span<const std::size_t>(jobs).first(count);
-  std::array<double, gpu::kSeatsMax> worked_out;
+  std::array<double, gpu::kSeatsMax> worked_out{};
   const double* rates = prepared_turns(place, sharing);
   if (rates == nullptr) {
     if (!take_turns(place, sharing, std::span(worked_out).first(count))) {

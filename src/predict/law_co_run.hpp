@@ -127,7 +127,7 @@ class LawCoRunModel final : public CoRunModel {
   int sizes_ = 1;                         ///< compute slices of the GPU + 1
   std::vector<Part> parts_;               ///< by place
   std::vector<double> instance_compute_;  ///< SMs of the GPU's, by profile + 1
-  std::array<std::int8_t, 101> atp_slot_{};
+  std::array<std::int16_t, 101> atp_slot_{};
   std::size_t atp_count_ = 1;
   std::size_t prepared_count_ = 0;
   std::vector<std::int16_t> prepared_;  ///< by place and percentage; -1 = not prepared

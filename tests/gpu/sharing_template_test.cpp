@@ -354,7 +354,7 @@ TEST(SharingTemplate_Options, InvalidOnes_AreRefusedByNameAndValue) {
     EXPECT_EQ(error.code, ErrorCode::kInvalidInput);
     EXPECT_THAT(error.message, HasSubstr("concurrency_max is " + std::to_string(count)));
   }
-  const auto with = [&](std::vector<int> values) {
+  const auto with = [&](const std::vector<int>& values) {
     SharingOptions options;
     options.percentages.clear();
     for (const int value : values) {

@@ -208,7 +208,8 @@ TEST(ScheduleChecker_Recut, ChangeOfComputeInstancesOnly_HasNoLeastLength) {
   ghost.usable_from = ghost.usable_until = ghost.gone_at = ghost.create_begin;
   one.schedule.instances.insert(one.schedule.instances.end(), 2, ghost);
   one.check.create_time = [&](const ScheduledInstance& instance) {
-    return instance.create_begin < instance.gone_at ? ms(201) : Duration();
+    const bool is_cut = instance.placed.has_value() && instance.create_begin < instance.gone_at;
+    return is_cut ? ms(201) : Duration();
   };
   EXPECT_EQ(kinds(one), std::set<Kind>{Kind::kRecut}) << text(one);
 }

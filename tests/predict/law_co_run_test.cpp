@@ -14,7 +14,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/rng.hpp"
-#include "predict/predict_support.hpp"
+#include "predict/co_run_support.hpp"
 
 namespace septule::predict {
 namespace {
@@ -22,69 +22,19 @@ namespace {
 constexpr std::array<const char*, 5> kProfiles = {
     "1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"};
 
-const gpu::Geometry& a100_80() {
-  return test::model("A100-80GB");
-}
-
-/// A place that owns its compute instances.
-struct OwnedPlace {
-  std::optional<ProfileIndex> profile;
-  std::vector<gpu::ComputePlacement> compute;
-  CoRunPlace view() const { return {.profile = profile, .compute = compute}; }
-};
-
-OwnedPlace whole_gpu() {
-  return {};
-}
-
-/// An instance cut into compute instances of these sizes; none = one of all.
-OwnedPlace instance(const char* name, const std::vector<int>& sizes = {}) {
-  OwnedPlace place;
-  place.profile = test::profile(a100_80(), name);
-  int start = 0;
-  for (const int size : sizes) {
-    place.compute.push_back({.start = ComputeSlices(start), .size = ComputeSlices(size)});
-    start += size;
-  }
-  if (sizes.empty()) {
-    place.compute.push_back(
-        {.start = ComputeSlices(0), .size = a100_80().profile(*place.profile).slices});
-  }
-  return place;
-}
-
-CoRunClient client(std::size_t job, int compute = 0, int atp = 0) {
-  return {.job = job,
-          .compute = compute,
-          .atp = atp == 0 ? std::nullopt : std::optional(ActiveThreadPercentage(atp))};
-}
-
-std::vector<double> rates(const CoRunModel& model,
-                          const OwnedPlace& place,
-                          const std::vector<CoRunClient>& clients) {
-  std::vector<double> out(clients.size());
-  model.rates(place.view(), clients, out);
-  return out;
-}
+using test::a100_80;
+using test::any_law;
+using test::client;
+using test::instance;
+using test::OwnedPlace;
+using test::rates;
+using test::whole_gpu;
 
 std::unique_ptr<LawCoRunModel> make(const std::vector<LawJob>& jobs,
                                     const std::vector<gpu::MemoryDomain>& asked = {}) {
   auto made = LawCoRunModel::make(a100_80(), jobs, asked);
   SEPTULE_CHECK(made.has_value(), "tests make valid jobs unless they say otherwise");
   return std::move(made).value();
-}
-
-LawJob any_law(Rng& rng) {
-  LawJob job;
-  const double serial = 0.5 * rng.uniform();
-  const double memory = 0.4 * rng.uniform();
-  const double usable = 0.2 + 0.8 * rng.uniform();
-  job.law = {.serial = serial,
-             .compute = (1 - serial - memory) * usable,
-             .memory = memory,
-             .usable = usable};
-  job.kernel = Duration::nanoseconds(static_cast<std::int64_t>(3000 + rng.below(1000000)));
-  return job;
 }
 
 SignatureModel any_signature(Rng& rng, std::optional<int> kernels) {

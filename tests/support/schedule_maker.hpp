@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -160,7 +163,7 @@ class ScheduleMaker {
       }
       std::vector<double> rates(clients.size());
       rates_(schedule_.instances[instance], clients, rates);
-      double step_ns = INFINITY;
+      double step_ns = std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < active.size(); ++k) {
         step_ns = std::min(step_ns, std::ceil(active[k].left_ns / rates[k]));
       }
