@@ -50,11 +50,6 @@ Made make_plain(const WindowMethodSetup& /*setup*/) {
   return std::make_unique<Method>();
 }
 
-template <MoldableMethod kMethod>
-Made make_moldable(const WindowMethodSetup& /*setup*/) {
-  return std::make_unique<MoldableWindow>(kMethod);
-}
-
 Made make_beam(const WindowMethodSetup& setup) {
   return std::make_unique<BeamOptimizer>(setup.beam_width);
 }
@@ -118,15 +113,6 @@ constexpr auto kMethods = std::to_array<WindowMethod>({
      .summary = "the group with the best gain first",
      .make = make_plain<GreedyOptimizer>},
     {.name = "beam", .summary = "grows groups, keeps the best few", .make = make_beam},
-    {.name = "static",
-     .summary = "one MIG layout that stays, each job alone in an instance",
-     .make = make_moldable<MoldableMethod::kStatic>},
-    {.name = "far",
-     .summary = "FAR: MIG instances that split over time, each job alone in one",
-     .make = make_moldable<MoldableMethod::kFar>},
-    {.name = "moldable",
-     .summary = "ours after FAR: instances that split and merge, never worse than both",
-     .make = make_moldable<MoldableMethod::kMoldable>},
     {.name = "exact",
      .summary = "the best of all sequences of groups, proven",
      .jobs_max = kTableJobsMax,
