@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "gpu/partition.hpp"
+#include "report/number_text.hpp"
 #include "report/table.hpp"
 
 namespace septule::app {
@@ -141,7 +142,7 @@ std::string drawing(const WindowQuestion& question,
     const int from = std::min(column(line.begin_s), kDrawingWidth - 1);
     const int until = std::max(column(line.end_s), from + 1);
     out += fmt::format("{:<{}} |{}{}{}| {}\n",
-                       question.problem.jobs[line.run->job].name.substr(0, width),
+                       report::shortened_text(question.problem.jobs[line.run->job].name, width),
                        width,
                        std::string(static_cast<std::size_t>(from), ' '),
                        std::string(static_cast<std::size_t>(until - from), '='),
@@ -245,7 +246,8 @@ Json window_document(const WindowQuestion& question, const WindowFinding& findin
                             ? Json(answer.certificate.lower_bound->to_seconds())
                             : Json(nullptr);
   document["proof"] = plan::proof_name(answer.certificate.proof);
-  document["scope"] = answer.certificate.scope;
+  document["scope"] =
+      answer.certificate.scope.empty() ? Json(nullptr) : Json(answer.certificate.scope);
   document["recutting_s"] = answer.schedule.recutting.to_seconds();
   const std::vector<RunLine> lines = run_lines(question, finding);
   document["fairness_floor"] = question.problem.rules.fairness;

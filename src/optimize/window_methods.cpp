@@ -50,11 +50,6 @@ Made make_plain(const WindowMethodSetup& /*setup*/) {
   return std::make_unique<Method>();
 }
 
-template <MoldableMethod kMethod>
-Made make_moldable(const WindowMethodSetup& /*setup*/) {
-  return std::make_unique<MoldableWindow>(kMethod);
-}
-
 Made make_beam(const WindowMethodSetup& setup) {
   return std::make_unique<BeamOptimizer>(setup.beam_width);
 }
@@ -105,15 +100,6 @@ constexpr auto kMethods = std::to_array<WindowMethod>({
     {.name = "mig-mps-default",
      .summary = "the best groups by MIG and MPS without percentages",
      .make = make_baseline<Baseline::kMigMpsDefault>},
-    {.name = "static",
-     .summary = "the best layout that stays, one job in each instance",
-     .make = make_moldable<MoldableMethod::kStatic>},
-    {.name = "far",
-     .summary = "FAR: instances that change size over time, one job in each",
-     .make = make_moldable<MoldableMethod::kFar>},
-    {.name = "moldable",
-     .summary = "as far, searched further; never worse than static and far",
-     .make = make_moldable<MoldableMethod::kMoldable>},
     {.name = "greedy",
      .summary = "the group with the best gain first",
      .make = make_plain<GreedyOptimizer>},
