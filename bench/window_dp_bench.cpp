@@ -16,6 +16,7 @@
 #include "optimize/switch_costs.hpp"
 #include "optimize/window_dp.hpp"
 #include "optimize/window_heuristics.hpp"
+#include "optimize/window_methods.hpp"
 #include "predict/law_co_run.hpp"
 
 namespace septule {
@@ -176,9 +177,37 @@ void heuristic(benchmark::State& state) {
   state.counters["time_to_exact"] = ratios;
 }
 
+/// All methods and the lower bound, as `septule window --method all`; tells how far the answer is
+/// from the bound.
+void portfolio(benchmark::State& state) {
+  const auto windows = draw_windows(static_cast<std::size_t>(state.range(0)));
+  const auto all = optimize::make_window_portfolio({});
+  SEPTULE_CHECK(all.has_value(), "the list of methods is made");
+  double ratios = 0;
+  double gains = 0;
+  std::size_t at = 0;
+  for (auto unused : state) {
+    const WindowProblem& problem = windows[at++ % kInputs]->problem;
+    WorkBudget budget(kUnits);
+    const auto answer = (*all)->optimize(problem, budget);
+    SEPTULE_CHECK(answer.has_value(), "the windows drawn can run");
+    double solo = 0;
+    for (const plan::WindowJob& job : problem.jobs) {
+      solo += job.solo.to_seconds();
+    }
+    gains += solo / answer->time.to_seconds();
+    ratios += answer->certificate.lower_bound.has_value()
+                  ? answer->time.to_seconds() / answer->certificate.lower_bound->to_seconds()
+                  : 0;
+  }
+  state.counters["gain"] = gains / static_cast<double>(at);
+  state.counters["time_to_bound"] = ratios / static_cast<double>(at);
+}
+
 BENCHMARK(costs_given)->Arg(8)->Arg(12)->Arg(16)->Unit(benchmark::kMillisecond);
 BENCHMARK(table_only)->Arg(8)->Arg(12)->Arg(16)->Unit(benchmark::kMillisecond);
 BENCHMARK(whole)->Arg(8)->Arg(12)->Arg(16)->Unit(benchmark::kMillisecond);
+BENCHMARK(portfolio)->Arg(12)->Arg(50)->Unit(benchmark::kMillisecond);
 BENCHMARK(whole_of_seven)->Arg(12)->Arg(16)->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(heuristic, optimize::GreedyOptimizer)
     ->Arg(12)

@@ -142,8 +142,7 @@ Json policy_document(const FinishedStudy& finished, const Row& row, const Row& b
   const report::PolicyReport policy = policy_report(finished, row);
   const report::PolicyReport first = policy_report(finished, base);
   Json document{{"name", variant.name}, {"cluster", cluster.name()}};
-  const bool has_gap = spec.arrivals.kind != job::ArrivalKind::kTrace &&
-                       spec.arrivals.kind != job::ArrivalKind::kArtifact;
+  const bool has_gap = job::has_gaps(spec.arrivals.kind);
   document["gap_s"] = has_gap ? Json(study.gap_of(row.group).to_seconds()) : Json(nullptr);
   const gpu::Layout& layout = study.layout_of(study.trials()[row.first_trial]);
   document["layout"] =

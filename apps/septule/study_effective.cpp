@@ -54,8 +54,7 @@ std::map<std::string, std::string, std::less<>> resolved(const sim::StudySpec& s
   const bool is_artifact = common.policy_setup.setting == sched::Setting::kArtifact;
   std::map<std::string, std::string, std::less<>> texts;
   texts["arrivals"] = job::arrival_kind_name(spec.arrivals.kind);
-  if (spec.arrivals.kind != job::ArrivalKind::kTrace &&
-      spec.arrivals.kind != job::ArrivalKind::kArtifact) {
+  if (job::has_gaps(spec.arrivals.kind)) {
     texts["gap"] = gaps_list(spec);
   }
   if (needs_layout(spec)) {

@@ -27,12 +27,12 @@ constexpr int kArtifactSeedsLarge = 3;
 constexpr std::size_t kAppsMax = 1000;  ///< apps of a trace that are compared with signatures
 
 bool is_builtin(std::string_view trace) {
-  return trace == "miso-100" || trace == "miso-1000";
+  return trace == "miso-100" || trace == "miso-1000" || trace == job::kMixedName;
 }
 
 /// A name that looks like a built-in trace but is none is not a missing file.
 Error unknown_trace(const std::string& name) {
-  const std::vector<std::string> known = {"miso-100", "miso-1000"};
+  const std::vector<std::string> known = {"miso-100", "miso-1000", "hpc-dl"};
   const std::vector<std::string> near = nearest_names(name, known, 2);
   return Error{ErrorCode::kNotFound,
                fmt::format("{} is neither a file nor a built-in trace; {}{}",
@@ -85,19 +85,30 @@ Status set_arrivals(const StudySettings& settings, const StudyJobs& jobs, sim::S
   }
   const bool is_trace = spec.arrivals.kind == job::ArrivalKind::kTrace;
   if (is_trace && !jobs.has_submit_times) {
-    return settings.located("arrivals",
-                            Error{ErrorCode::kInvalidInput,
-                                  fmt::format("{} is a list of jobs without submit times; "
-                                              "expected poisson, near-periodic, bursty or artifact",
-                                              jobs.source_name)});
+    return settings.located(
+        "arrivals",
+        Error{ErrorCode::kInvalidInput,
+              fmt::format("{} is a list of jobs without submit times; "
+                          "expected poisson, near-periodic, bursty, batch or artifact",
+                          jobs.source_name)});
   }
-  const bool is_fixed = is_trace || spec.arrivals.kind == job::ArrivalKind::kArtifact;
+  const bool is_batch = spec.arrivals.kind == job::ArrivalKind::kBatch;
+  const bool is_fixed = is_trace || is_batch || spec.arrivals.kind == job::ArrivalKind::kArtifact;
   if (is_fixed && settings.is_given("gap")) {
     return settings.located(
         "gap",
         Error{ErrorCode::kInvalidInput,
               fmt::format("{} arrivals have gaps of their own; expected no gap, or other arrivals",
                           job::arrival_kind_name(spec.arrivals.kind))});
+  }
+  if (settings.is_given("batch-jobs")) {
+    if (!is_batch) {
+      return settings.located(
+          "batch-jobs",
+          Error{ErrorCode::kInvalidInput,
+                "only a batch is made of a number of jobs; expected this with batch arrivals"});
+    }
+    spec.arrivals.batch_jobs = static_cast<int>(settings.number("batch-jobs"));
   }
   spec.arrivals.burstiness = settings.number("burstiness");
   spec.arrivals.is_rate_constant = settings.is_given("constant-rate");
@@ -203,6 +214,15 @@ void set_costs(const StudySettings& settings, sim::SimSetup& common) {
   common.error = {.mean = settings.number("error-mean"), .sd = settings.number("error-sd")};
 }
 
+void set_windows(const StudySettings& settings, sched::WindowSettings& windows) {
+  windows.congested_per_gpu = settings.number("congested");
+  windows.window = static_cast<int>(settings.number("window"));
+  windows.rules.fairness = settings.number("fairness");
+  windows.rules.mps_users = settings.text("mps-users") == "any"
+                                ? plan::SharingRules::Users::kAnyUsers
+                                : plan::SharingRules::Users::kSameUserOnly;
+}
+
 Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) {
   if (settings.is_given("tick")) {
     common.controller.tick = seconds_to_duration(settings.number("tick"));
@@ -227,6 +247,7 @@ Status set_policy_options(const StudySettings& settings, sim::SimSetup& common) 
   common.policy_setup.recharacterise_threshold = settings.number("recharacterise-threshold");
   common.policy_setup.recharacterise_gap =
       seconds_to_duration(settings.number("recharacterise-gap"));
+  set_windows(settings, common.policy_setup.windows);
   return {};
 }
 
@@ -315,7 +336,11 @@ Result<StudyJobs> load_study_jobs(const StudySettings& settings) {
                                                 "expected a trace file beside own signatures",
                                                 trace)});
     }
-    SEPTULE_TRY(jobs.workload, job::miso_workload(trace));
+    if (trace == job::kMixedName) {
+      jobs.workload = job::mixed_workload();
+    } else {
+      SEPTULE_TRY(jobs.workload, job::miso_workload(trace));
+    }
     jobs.jobs_in_trace = static_cast<std::int64_t>(jobs.workload.jobs.size());
     jobs.jobs_measured = jobs.jobs_in_trace;
     return jobs;
@@ -380,6 +405,11 @@ std::string trace_text(const StudyJobs& jobs, const sim::StudySpec& spec) {
   text += fmt::format(", {} arrivals", job::arrival_kind_name(spec.arrivals.kind));
   if (spec.arrivals.kind == job::ArrivalKind::kArtifact) {
     return text;
+  }
+  if (spec.arrivals.kind == job::ArrivalKind::kBatch) {
+    return spec.arrivals.batch_jobs == 0
+               ? text
+               : text + fmt::format(" of {} of them", spec.arrivals.batch_jobs);
   }
   std::string gaps;
   for (const Duration gap : spec.gaps) {

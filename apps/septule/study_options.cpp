@@ -49,8 +49,8 @@ void add_cluster_records(std::vector<OptionRecord>& records) {
   records.push_back({.name = "trace",
                      .value = "TRACE",
                      .text =
-                         "The jobs: miso-100, miso-1000, or a trace file in any format of trace "
-                         "import.",
+                         "The jobs: miso-100, miso-1000, hpc-dl (4000 generated jobs), or a trace "
+                         "file in any format of trace import.",
                      .default_text = "miso-100",
                      .completion = CompletionKind::kFile});
   records.push_back(trace_format_option());
@@ -82,11 +82,19 @@ void add_cluster_records(std::vector<OptionRecord>& records) {
 }
 
 void add_arrival_records(std::vector<OptionRecord>& records) {
-  records.push_back({.name = "arrivals",
-                     .value = "KIND",
-                     .text = "When jobs are submitted. Without it: as the trace file says; poisson "
-                             "for miso-100 and miso-1000.",
-                     .choices = {"poisson", "near-periodic", "bursty", "trace", "artifact"}});
+  records.push_back(
+      {.name = "arrivals",
+       .value = "KIND",
+       .text = "When jobs are submitted. Without it: as the trace file says; poisson "
+               "for miso-100 and miso-1000.",
+       .choices = {"poisson", "near-periodic", "bursty", "batch", "trace", "artifact"}});
+  records.push_back({.name = "batch-jobs",
+                     .value = "N",
+                     .text = "With batch arrivals: so many of the jobs, drawn anew for each seed, "
+                             "are there at 0. Without it: all.",
+                     .min = 1,
+                     .max = 1000000,
+                     .is_integer = true});
   records.push_back({.name = "gap",
                      .value = "S,...",
                      .text = "Mean gap between submissions in seconds; several make a sweep. "
@@ -178,6 +186,38 @@ void add_cost_records(std::vector<OptionRecord>& records) {
                      .default_text = "0",
                      .min = 0,
                      .max = 0.99});
+}
+
+void add_window_records(std::vector<OptionRecord>& records) {
+  records.push_back({.name = "congested",
+                     .value = "X",
+                     .text = "hierarchical plans windows while so many jobs wait for each GPU (two "
+                             "in all at least).",
+                     .default_text = "0.5",
+                     .min = 0,
+                     .max = 1000000});
+  records.push_back({.name = "window",
+                     .value = "N",
+                     .text = "Jobs that hierarchical plans together.",
+                     .default_text = "8",
+                     .min = 1,
+                     .max = 16,
+                     .is_integer = true});
+  records.push_back({.name = "fairness",
+                     .value = "X",
+                     .text = "No job that hierarchical lets share an instance, or puts on a small "
+                             "one, is slower than this part of its speed alone on the whole GPU, "
+                             "as believed.",
+                     .default_text = "0",
+                     .min = 0,
+                     .max = 1});
+  records.push_back({.name = "mps-users",
+                     .value = "WHO",
+                     .text =
+                         "Who may share an MPS server under hierarchical: jobs of any users, or "
+                         "of one user only.",
+                     .default_text = "any",
+                     .choices = {"any", "same"}});
 }
 
 void add_policy_records(std::vector<OptionRecord>& records) {
@@ -294,6 +334,7 @@ std::vector<OptionRecord> study_records() {
   add_arrival_records(records);
   add_cost_records(records);
   add_policy_records(records);
+  add_window_records(records);
   add_predictor_records(records);
   return records;
 }

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -70,6 +72,12 @@ class WindowTraining {
 
   Result<learn::NetworkWeights> run() {
     const auto begin = Clock::now();
+    if (spec_.beginning == WindowRunSpec::Beginning::kResume) {
+      SEPTULE_TRY(std::optional<learn::NetworkWeights> finished, read(spec_.path));
+      if (finished) {
+        return *std::move(finished);
+      }
+    }
     SEPTULE_TRY(trainer_, learn_train::make_window_trainer(source_, options_));
     SEPTULE_TRY_STATUS(restore());
     SEPTULE_TRY_STATUS(save_checkpoint());  // a place that cannot be written is told at once
@@ -86,27 +94,57 @@ class WindowTraining {
   }
 
  private:
+  /// Sums since the last look.
+  struct Since {
+    double loss = 0;
+    double gain = 0;
+    double rounds = 0;  ///< with a loss
+    double plays = 0;   ///< rounds in which an episode ended
+  };
+  static constexpr const char* kSinceLoss = "since.loss";
+  static constexpr const char* kSinceGain = "since.gain";
+  static constexpr const char* kSinceRounds = "since.rounds";
+  static constexpr const char* kSincePlays = "since.plays";
+
   std::string checkpoint_path() const { return spec_.path + ".checkpoint"; }
 
-  Status restore() {
+  /// Weights or a checkpoint of this training; nothing if the file is not there.
+  Result<std::optional<learn::NetworkWeights>> read(const std::string& path) const {
     std::error_code ignored;
-    if (spec_.beginning != WindowRunSpec::Beginning::kResume ||
-        !std::filesystem::exists(checkpoint_path(), ignored)) {
-      return {};
+    if (!std::filesystem::exists(path, ignored)) {
+      return std::optional<learn::NetworkWeights>();
     }
-    SEPTULE_TRY(const std::string bytes,
-                app::read_input(checkpoint_path(), learn::kWeightsBytesMax));
-    SEPTULE_TRY(const learn::NetworkWeights state, learn::parse_weights(bytes, checkpoint_path()));
-    if (state.recipe.command != recipe_.command ||
-        state.recipe.data_digest != recipe_.data_digest) {
+    SEPTULE_TRY(const std::string bytes, app::read_input(path, learn::kWeightsBytesMax));
+    SEPTULE_TRY(learn::NetworkWeights found, learn::parse_weights(bytes, path));
+    if (found.recipe.command != recipe_.command ||
+        found.recipe.data_digest != recipe_.data_digest) {
       return Error{ErrorCode::kInvalidInput,
                    fmt::format("{}: was made by {}; expected {}. Remove it, or leave --resume out",
-                               quoted_for_message(checkpoint_path()),
-                               quoted_for_message(state.recipe.command, 200),
+                               quoted_for_message(path),
+                               quoted_for_message(found.recipe.command, 200),
                                quoted_for_message(recipe_.command, 200))};
     }
-    SEPTULE_TRY_STATUS(trainer_->restore(state));
-    recipe_.metrics = state.recipe.metrics;
+    return std::optional(std::move(found));
+  }
+
+  Status restore() {
+    if (spec_.beginning != WindowRunSpec::Beginning::kResume) {
+      return {};
+    }
+    SEPTULE_TRY(const std::optional<learn::NetworkWeights> state, read(checkpoint_path()));
+    if (!state) {
+      return {};
+    }
+    SEPTULE_TRY_STATUS(trainer_->restore(*state));
+    recipe_.metrics = state->recipe.metrics;
+    const auto take = [&](const char* name) {
+      const auto node = recipe_.metrics.extract(name);
+      return node.empty() ? 0.0 : node.mapped();
+    };
+    since_ = {.loss = take(kSinceLoss),
+              .gain = take(kSinceGain),
+              .rounds = take(kSinceRounds),
+              .plays = take(kSincePlays)};
     app::say_note(fmt::format("going on after {} updates", trainer_->updates_done()));
     return {};
   }
@@ -114,6 +152,11 @@ class WindowTraining {
   Status save_checkpoint() const {
     learn::NetworkWeights state = trainer_->state();
     state.recipe = recipe_;
+    std::map<std::string, double>& metrics = state.recipe.metrics;
+    metrics[kSinceLoss] = since_.loss;
+    metrics[kSinceGain] = since_.gain;
+    metrics[kSinceRounds] = since_.rounds;
+    metrics[kSincePlays] = since_.plays;
     return write_weights_file(checkpoint_path(), state);
   }
 
@@ -146,11 +189,11 @@ class WindowTraining {
     const int updates = trainer_->updates_done();
     const double share = sum / static_cast<double>(watched_.size());
     recipe_.metrics[curve_key(updates, kShareSuffix)] = share;
-    if (rounds_since_ > 0) {
-      recipe_.metrics[curve_key(updates, kLossSuffix)] = loss_since_ / rounds_since_;
+    if (since_.rounds > 0) {
+      recipe_.metrics[curve_key(updates, kLossSuffix)] = since_.loss / since_.rounds;
     }
-    if (plays_since_ > 0) {
-      recipe_.metrics[curve_key(updates, kPlayedSuffix)] = gain_since_ / plays_since_;
+    if (since_.plays > 0) {
+      recipe_.metrics[curve_key(updates, kPlayedSuffix)] = since_.gain / since_.plays;
     }
     app::say_detail(
         fmt::format("after {} of {} updates: {:.2f} % of the exact gain on {} validation windows",
@@ -158,8 +201,7 @@ class WindowTraining {
                     options_.updates,
                     100 * share,
                     watched_.size()));
-    rounds_since_ = plays_since_ = 0;
-    loss_since_ = gain_since_ = 0;
+    since_ = {};
     return {};
   }
 
@@ -196,12 +238,12 @@ class WindowTraining {
 
   void note(const learn_train::WindowRound& round) {
     if (round.loss) {
-      loss_since_ += *round.loss;
-      ++rounds_since_;
+      since_.loss += *round.loss;
+      since_.rounds += 1;
     }
     if (round.gain) {
-      gain_since_ += *round.gain;
-      ++plays_since_;
+      since_.gain += *round.gain;
+      since_.plays += 1;
     }
   }
 
@@ -212,10 +254,7 @@ class WindowTraining {
   std::unique_ptr<learn_train::WindowTrainer> trainer_;
   learn::TrainingRecipe recipe_;
   std::vector<Watched> watched_;
-  double loss_since_ = 0;
-  double gain_since_ = 0;
-  int rounds_since_ = 0;
-  int plays_since_ = 0;
+  Since since_;
 };
 
 /// What a method came to on the windows.

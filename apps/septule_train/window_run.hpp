@@ -33,7 +33,8 @@ inline constexpr int kLooks = 12;
 
 /// Trains with a progress bar and gives the weights with their recipe, in whose metrics stands how
 /// it went; they are written, whole or not at all. Checkpoints at each look and at an interruption.
-/// kFailed after an interruption; kInvalidInput where a checkpoint is of another training.
+/// With kResume weights that are there already are taken, and a checkpoint is gone on from; both
+/// must be of this training (kInvalidInput otherwise). kFailed after an interruption.
 Result<learn::NetworkWeights> train_window_net(const WindowRunSpec& spec,
                                                const learn_train::WindowSource& source,
                                                const app::Interruption& interruption);

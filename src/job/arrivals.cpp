@@ -15,10 +15,11 @@ namespace septule::job {
 
 namespace {
 
-constexpr std::array<std::pair<ArrivalKind, std::string_view>, 5> kArrivalNames{{
+constexpr std::array<std::pair<ArrivalKind, std::string_view>, 6> kArrivalNames{{
     {ArrivalKind::kPoisson, "poisson"},
     {ArrivalKind::kNearPeriodic, "near-periodic"},
     {ArrivalKind::kBursty, "bursty"},
+    {ArrivalKind::kBatch, "batch"},
     {ArrivalKind::kTrace, "trace"},
     {ArrivalKind::kArtifact, "artifact"},
 }};
@@ -50,6 +51,7 @@ double drawn_gap(Rng& rng, const ArrivalOptions& options, double mean) {
       return static_cast<double>(rng.poisson(mean));
     case ArrivalKind::kBursty:
       return bursty_gap(rng, mean, options.burstiness);
+    case ArrivalKind::kBatch:
     case ArrivalKind::kTrace:
     case ArrivalKind::kArtifact:
       break;
@@ -109,6 +111,11 @@ std::vector<Arrival> parse_pairs(std::string_view pairs) {
 
 }  // namespace
 
+bool has_gaps(ArrivalKind kind) {
+  return kind != ArrivalKind::kTrace && kind != ArrivalKind::kArtifact &&
+         kind != ArrivalKind::kBatch;
+}
+
 std::string_view arrival_kind_name(ArrivalKind kind) {
   for (const auto& [known, name] : kArrivalNames) {
     if (known == kind) {
@@ -127,6 +134,23 @@ std::optional<ArrivalKind> parse_arrival_kind(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+
+Result<std::vector<Arrival>> draw_batch(std::span<const int> order, int wanted) {
+  const auto count = static_cast<int>(order.size());
+  if (wanted < 0 || wanted > count) {
+    return invalid(fmt::format(
+        "a batch of {} jobs; expected 1 to {}, as many as there are, or 0 for all", wanted, count));
+  }
+  std::vector<Arrival> arrivals;
+  for (const int job : order.first(static_cast<std::size_t>(wanted == 0 ? count : wanted))) {
+    arrivals.push_back({.job = job, .submit = SimTime()});
+  }
+  return arrivals;
+}
+
+}  // namespace
+
 Result<std::vector<Arrival>> draw_arrivals(int count,
                                            const ArrivalOptions& options,
                                            std::uint64_t seed) {
@@ -134,10 +158,16 @@ Result<std::vector<Arrival>> draw_arrivals(int count,
   if (options.kind == ArrivalKind::kArtifact) {
     return artifact_arrivals(count, seed);
   }
-  SEPTULE_TRY_STATUS(check_options(count, options));
+  const bool is_batch = options.kind == ArrivalKind::kBatch;
+  if (!is_batch || count < 1) {
+    SEPTULE_TRY_STATUS(check_options(count, options));
+  }
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
   Rng(seed).stream("order").shuffle(std::span<int>(order));
+  if (is_batch) {
+    return draw_batch(order, options.batch_jobs);
+  }
   Rng gaps = Rng(seed).stream("gaps");
   const int fast = options.is_rate_constant ? 0 : count / 3 + 1;
   const double mean = options.gap.to_seconds();

@@ -43,6 +43,9 @@ struct PerfSignature {
   /// about fits (frameworks reserve more than they need): fits follow from `times`. For synthetic
   /// ones it is the need itself. Nothing = not known.
   std::optional<Bytes> memory;
+  /// What it needs where it shares memory, if that is known to be less than the profiles on which
+  /// it ran suggest. Nothing = the memory of the smallest profile that it fits.
+  std::optional<Bytes> need;
   std::optional<double> power_watts;  ///< alone on the whole GPU
   std::optional<double> sm_percent;   ///< utilisation alone on the whole GPU
   std::optional<double> memory_percent;

@@ -29,9 +29,12 @@ enum class ArrivalKind {
   kBursty,  ///< gaps of a two-phase hyperexponential distribution, squared coefficient of variation
             ///< `burstiness`
   kTrace,   ///< the submit times of the trace itself
+  kBatch,   ///< as many as `batch_jobs` says, drawn without replacement, all at 0
   kArtifact,  ///< the published recipe's result for its seeds 1..20 (100 jobs) and 1..3 (1,000
               ///< jobs)
 };
+/// Whether gaps are drawn with a mean.
+bool has_gaps(ArrivalKind kind);
 std::string_view arrival_kind_name(ArrivalKind kind);
 std::optional<ArrivalKind> parse_arrival_kind(std::string_view text);
 
@@ -40,12 +43,14 @@ struct ArrivalOptions {
   Duration gap;                   ///< mean gap; the first int(n/3)+1 jobs arrive at half of it
   bool is_rate_constant = false;  ///< true: the same mean gap throughout
   double burstiness = 14;         ///< > 1, for kBursty
+  int batch_jobs = 0;             ///< for kBatch: at most the number of jobs; 0 = all of them
 };
 
 /// The order and submit times of `count` jobs: entry k = (index of the job of the base list that
 /// arrives k-th, its submit time). Order and gaps come from streams of their own. kTrace is the
-/// caller's business. kArtifact needs count 100 or 1,000 and a seed the recipe covers
-/// (kInvalidInput otherwise, naming them); see `artifact_arrivals`.
+/// caller's business. kBatch gives fewer entries than `count` if told so. kArtifact needs count 100
+/// or 1,000 and a seed the recipe covers (kInvalidInput otherwise, naming them); see
+/// `artifact_arrivals`.
 struct Arrival {
   int job = 0;
   SimTime submit;
@@ -60,6 +65,12 @@ Result<std::vector<Arrival>> artifact_arrivals(int count, std::uint64_t seed);
 /// The published 100-job mix ("miso-100") or the same ten times ("miso-1000"), jobs in list order,
 /// all submitted at 0: give them arrivals with with_arrivals().
 Result<Workload> miso_workload(std::string_view name);
+/// 4,000 generated jobs of 48 kinds, 16 each with the fitted parameters of Rodinia's programs
+/// (hpc), of training and of inference jobs (train, infer): times on all slices of an A100-40GB
+/// from the law t0 + A / min(c, w) + B / b, kernels, memory; durations up to 1 h on the published
+/// Helios curve; ten users. All submitted at 0. Always the same.
+inline constexpr std::string_view kMixedName = "hpc-dl";
+Workload mixed_workload();
 /// The workload with the jobs of `arrivals`, renumbered in order of submission.
 Workload with_arrivals(const Workload& base, std::span<const Arrival> arrivals);
 

@@ -29,10 +29,6 @@ std::vector<InlineVector<FormSeat, kFormSeats>> make_seats() {
   return all;
 }
 
-std::size_t to_row(std::int8_t row) {
-  return static_cast<std::size_t>(row);
-}
-
 RowSet bit(std::size_t row) {
   return static_cast<RowSet>(1U << row);
 }
@@ -120,7 +116,7 @@ void PartitionEnv::restore(const EnvState& state) {
     return;
   }
   sum_up();
-  lead_ = static_cast<std::size_t>(state_.rows[lead_seat(state_.choice)]);
+  lead_ = row_in(state_.rows[lead_seat(state_.choice)]);
 }
 
 void PartitionEnv::sum_up() {
@@ -138,25 +134,24 @@ std::size_t PartitionEnv::seats_left() const {
   return count - state_.seat - (own >= state_.seat ? 1 : 0);
 }
 
-std::optional<float> PartitionEnv::domain_time(std::size_t form,
-                                               const SeatRows& rows,
-                                               std::size_t part) const {
+float PartitionEnv::domain_time(std::size_t form,
+                                const SeatRows& rows,
+                                std::size_t part,
+                                float bound) const {
   const PartitionSpace& space = times_->space();
   const PartSets sets = sets_of(form, rows);
   const Form& of = partition_forms()[form];
-  float time = kForEver;
   if (of.is_shared) {
     std::array<int, kFormSeats> counts{};
     for (std::size_t i = 0; i < of.parts.size(); ++i) {
       counts[i] = std::popcount(sets[i]);
     }
     const std::size_t shape = space.shared_shape(form, std::span(counts).first(of.parts.size()));
-    time = shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, sets).time;
-  } else {
-    const std::size_t shape = space.private_shape(of.parts[part].place, std::popcount(sets[part]));
-    time = shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, {sets[part]}).time;
+    return shape == PartitionSpace::kNoShape ? kForEver : times_->best(shape, sets, bound).time;
   }
-  return time < kForEver ? std::optional(time) : std::nullopt;
+  const std::size_t shape = space.private_shape(of.parts[part].place, std::popcount(sets[part]));
+  return shape == PartitionSpace::kNoShape ? kForEver
+                                           : times_->best(shape, {sets[part]}, bound).time;
 }
 
 float PartitionEnv::group_time(std::size_t form, const SeatRows& rows, float bound) const {
@@ -167,11 +162,7 @@ float PartitionEnv::group_time(std::size_t form, const SeatRows& rows, float bou
     if (!of.is_shared && sets[part] == 0) {
       continue;
     }
-    const std::optional<float> here = domain_time(form, rows, part);
-    if (!here) {
-      return kForEver;
-    }
-    time = std::max(time, *here);
+    time = std::max(time, domain_time(form, rows, part, bound));
     if (of.is_shared || time >= bound) {
       break;
     }
@@ -194,12 +185,12 @@ std::optional<PartitionEnv::Trial> PartitionEnv::try_row(std::size_t row) const 
   const std::size_t of = form();
   SeatRows trial = state_.rows;
   trial[state_.seat] = static_cast<std::int8_t>(row);
-  const std::optional<float> time = domain_time(of, trial, seats(of)[state_.seat].part);
-  if (!time) {
+  const float time = domain_time(of, trial, seats(of)[state_.seat].part, kForEver);
+  if (!(time < kForEver)) {
     return std::nullopt;
   }
-  return Trial{.domain_time = *time,
-               .group_time = partition_forms()[of].is_shared ? *time : std::max(open_time_, *time)};
+  return Trial{.domain_time = time,
+               .group_time = partition_forms()[of].is_shared ? time : std::max(open_time_, time)};
 }
 
 bool PartitionEnv::may_take(std::size_t row, const Trial& trial) const {
@@ -247,7 +238,7 @@ PartitionEnv::Step PartitionEnv::after_seat() {
   }
   RowSet together = 0;
   for (const std::int8_t row : state_.rows) {
-    together = row == kEmptySeat ? together : static_cast<RowSet>(together | bit(to_row(row)));
+    together = row == kEmptySeat ? together : static_cast<RowSet>(together | bit(row_in(row)));
   }
   Step step;
   step.closed = settled(together);
@@ -294,7 +285,7 @@ void PartitionEnv::settle_in(std::size_t form, SeatRows order, ClosedGroup& best
     bool is_worth_it = true;
     for (std::size_t seat = 0; seat < all.size() && is_worth_it; ++seat) {
       // Nobody is faster in company; rows of a part in one order; equal parts in one order.
-      const Row& row = rows()[to_row(order[seat])];
+      const Row& row = rows()[row_in(order[seat])];
       is_worth_it = !times_->only_slows() || row.alone[kind_of(all[seat].place, 0)] < best.time;
       if (seat > 0) {
         const bool is_alike = all[seat].part == all[seat - 1].part ||

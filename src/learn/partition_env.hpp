@@ -23,6 +23,10 @@ struct FormSeat {
 
 /// No row in a seat.
 inline constexpr std::int8_t kEmptySeat = -1;
+/// The row in a seat that is not empty.
+inline std::size_t row_in(std::int8_t seat) {
+  return static_cast<std::uint8_t>(seat);
+}
 /// Rows by seat of a form.
 using SeatRows = std::array<std::int8_t, kFormSeats>;
 
@@ -116,7 +120,8 @@ class PartitionEnv {
   void settle_in(std::size_t form, SeatRows order, ClosedGroup& best) const;
   Step after_seat();
   bool can_anybody_sit() const;
-  std::optional<float> domain_time(std::size_t form, const SeatRows& rows, std::size_t part) const;
+  /// Infinite = impossible; anything from `bound` on if it is no less.
+  float domain_time(std::size_t form, const SeatRows& rows, std::size_t part, float bound) const;
 
   SeatingTimes* times_;
   EnvState state_;

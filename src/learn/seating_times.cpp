@@ -58,12 +58,18 @@ SeatingTimes::SeatingTimes(const PartitionSpace& space,
   SEPTULE_CHECK(std::has_single_bit(kept_max), "a table has a power of two places");
 }
 
-const SeatedTime& SeatingTimes::best(std::size_t shape, const PartSets& sets) {
+const SeatedTime& SeatingTimes::best(std::size_t shape, const PartSets& sets, float bound) {
   const std::uint64_t key = key_of(shape, sets);
   std::size_t at = place_in_table(key, kept_.size());
   while (kept_[at].key != 0) {
-    if (kept_[at].key == key) {
-      return kept_[at].time;
+    Kept& kept = kept_[at];
+    if (kept.key == key) {
+      if (!kept.is_exact && kept.time.time < bound) {
+        kept.time = work_out(shape, sets, bound);
+        kept.is_exact = kept.time.time < bound || bound == kForEver;
+        ++worked_out_;
+      }
+      return kept.time;
     }
     at = (at + 1) & (kept_.size() - 1);
   }
@@ -74,7 +80,8 @@ const SeatedTime& SeatingTimes::best(std::size_t shape, const PartSets& sets) {
       at = (at + 1) & (kept_.size() - 1);
     }
   }
-  kept_[at] = {.key = key, .time = work_out(shape, sets)};
+  kept_[at] = {.key = key, .time = work_out(shape, sets, bound)};
+  kept_[at].is_exact = kept_[at].time.time < bound || bound == kForEver;
   ++kept_count_;
   ++worked_out_;
   return kept_[at].time;
@@ -143,12 +150,12 @@ bool SeatingTimes::may_sit(const DomainShape& shape, const PartSets& sets) const
   return is_known || count == 1;
 }
 
-SeatedTime SeatingTimes::work_out(std::size_t index, const PartSets& sets) const {
+SeatedTime SeatingTimes::work_out(std::size_t index, const PartSets& sets, float bound) const {
   const DomainShape& shape = space_->shapes()[index];
-  SeatedTime out{.time = kForEver};
   if (!may_sit(shape, sets)) {
-    return out;
+    return {.time = kForEver};
   }
+  SeatedTime out{.time = bound};
   // Positions: the seats of the first part, then of the next; empty ones have nobody.
   std::array<std::uint8_t, kFormSeats> sitting{};
   std::size_t position = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,7 +44,11 @@ class SeatingTimes {
   const WindowRows& rows() const { return *rows_; }
   const PartitionSpace& space() const { return *space_; }
   /// Rows in the parts of a shape: no more than seats in each part, at least one in all.
-  const SeatedTime& best(std::size_t shape, const PartSets& sets);
+  const SeatedTime& best(std::size_t shape, const PartSets& sets) {
+    return best(shape, sets, std::numeric_limits<float>::infinity());
+  }
+  /// The same; or, for less work, anything from `bound` on if it is no less.
+  const SeatedTime& best(std::size_t shape, const PartSets& sets, float bound);
   /// What was kept of some rows by keep_settled(), for whoever works it out.
   std::optional<SettledForm> settled(RowSet rows) const;
   void keep_settled(RowSet rows, const SettledForm& form);
@@ -56,8 +61,9 @@ class SeatingTimes {
   struct Kept {
     std::uint64_t key = 0;  ///< 0 = free
     SeatedTime time;
+    bool is_exact = true;  ///< false: at least `time`
   };
-  SeatedTime work_out(std::size_t shape, const PartSets& sets) const;
+  SeatedTime work_out(std::size_t shape, const PartSets& sets, float bound) const;
   bool may_sit(const DomainShape& shape, const PartSets& sets) const;
   struct Seating {
     std::size_t domain = 0;

@@ -151,15 +151,16 @@ void improve(const PartitionEnv& env, std::size_t choice, Plan& plan, float& exa
     if (seat == own || plan.rows[seat] == kEmptySeat) {
       continue;
     }
-    const auto old = static_cast<std::size_t>(plan.rows[seat]);
+    const std::size_t old = row_in(plan.rows[seat]);
     std::size_t best = old;
     float best_value = exact < kForEver ? plan.price - exact : -kForEver;
     float best_time = exact;
     for_each_row(env.state().left & ~static_cast<unsigned>(plan.used), [&](std::size_t row) {
       const float price = plan.price - rows[old].price + rows[row].price;
       plan.rows[seat] = static_cast<std::int8_t>(row);
-      const float time = env.group_time(form, plan.rows);
-      if (price - time > best_value) {
+      const float bound = price - best_value;
+      const float time = env.group_time(form, plan.rows, bound);
+      if (time < bound && price - time > best_value) {
         best_value = price - time;
         best = row;
         best_time = time;
@@ -306,8 +307,8 @@ void observe_seat(const PartitionEnv& env, std::size_t row, Observation& out) {
   Guess guess(rows, form);
   for (std::size_t seat = 0; seat < PartitionEnv::seats(form).size(); ++seat) {
     if (state.rows[seat] != kEmptySeat) {
-      guess.add(seat, static_cast<std::size_t>(state.rows[seat]));
-      plan.price += rows[static_cast<std::size_t>(state.rows[seat])].price;
+      guess.add(seat, row_in(state.rows[seat]));
+      plan.price += rows[row_in(state.rows[seat])].price;
     }
   }
   guess.add(state.seat, row);

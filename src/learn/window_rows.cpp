@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "base/check.hpp"
 #include "predict/interference_model.hpp"
@@ -10,8 +9,6 @@
 
 namespace septule::learn {
 namespace {
-
-constexpr float kForEver = std::numeric_limits<float>::infinity();
 
 /// Stands for what is not known of a job: medians over the kinds of jobs (performance-model.md 2).
 struct TypicalJob {
@@ -35,6 +32,32 @@ struct PriceWeights {
 };
 
 constexpr std::array<float, kPlaces> kSlices = {7, 4, 3, 2, 1, 4, 3, 2, 1};
+
+/// SMs and memory slices as parts of an A100's; other GPUs of its grid are near.
+predict::Resources resources_of(Place place, std::optional<ActiveThreadPercentage> atp) {
+  predict::Resources at;
+  if (place != Place::kWhole) {
+    const auto slices = double{kSlices[static_cast<std::size_t>(place)]};
+    at.compute = slices * 14 / 108;
+    at.bandwidth = is_compute_place(place) ? 1.0 : (slices > 2 ? 4.0 : slices) / 8;
+  }
+  at.compute *= atp.value_or(ActiveThreadPercentage(100)).value() / 100.0;
+  return at;
+}
+
+/// The law that a job's traits say; notes the parts in the row.
+predict::SoloLaw law_of(const predict::JobTraits& traits, Row& row) {
+  row.usable = static_cast<float>(traits.usable.value_or(double{TypicalJob::kUsable}));
+  row.serial = static_cast<float>(traits.serial_share.value_or(double{TypicalJob::kSerial}));
+  row.memory_part =
+      std::min(static_cast<float>(traits.memory_share.value_or(double{TypicalJob::kMemory})),
+               1 - row.serial);
+  row.knows_kernel = traits.kernel.has_value();
+  return {.serial = double{row.serial},
+          .compute = double{1 - row.serial - row.memory_part} * std::min(1.0, double{row.usable}),
+          .memory = double{row.memory_part},
+          .usable = double{row.usable}};
+}
 
 float gibibytes(const std::optional<Bytes>& memory) {
   return memory.has_value() ? static_cast<float>(memory->to_gibibytes()) : 0;
@@ -79,6 +102,7 @@ void WindowRows::work_out(const PartitionSpace& space, Row& row) {
   if (job.memory.has_value()) {
     row.memory_gib = gibibytes(job.memory);
   }
+  const predict::SoloLaw law = law_of(problem_->traits[row.job], row);
   for (std::size_t kind = 0; kind < row.alone.size(); ++kind) {
     const SeatKind& seat = space.kinds()[kind];
     const PartitionSpace::ModelPlace& place = space.model_place(seat.place);
@@ -91,31 +115,16 @@ void WindowRows::work_out(const PartitionSpace& space, Row& row) {
           {&client, 1},
           {&rate, 1});
     }
-    row.alone[kind] = rate > 0 ? row.solo / static_cast<float>(rate) : kForEver;
+    if (!(rate > 0)) {
+      // Not known, or not possible: a guess for what the network sees; no time comes of it.
+      rate = law.step({}) / law.step(resources_of(seat.place, seat.atp));
+    }
+    row.alone[kind] = row.solo / static_cast<float>(rate);
   }
-  const predict::JobTraits& traits = problem_->traits[row.job];
-  row.usable = static_cast<float>(traits.usable.value_or(double{TypicalJob::kUsable}));
-  row.serial = static_cast<float>(traits.serial_share.value_or(double{TypicalJob::kSerial}));
-  row.memory_part =
-      std::min(static_cast<float>(traits.memory_share.value_or(double{TypicalJob::kMemory})),
-               1 - row.serial);
-  row.knows_kernel = traits.kernel.has_value();
-  const predict::SoloLaw law{
-      .serial = double{row.serial},
-      .compute = double{1 - row.serial - row.memory_part} * std::min(1.0, double{row.usable}),
-      .memory = double{row.memory_part},
-      .usable = double{row.usable}};
   for (std::size_t place = 0; place < kPlaces; ++place) {
-    const bool is_compute = is_compute_place(static_cast<Place>(place));
-    // SMs and memory slices as parts of an A100's; other GPUs of its grid are near.
-    const predict::Resources at{
-        .compute = place == 0 ? 1.0 : double{kSlices[place]} * 14 / 108,
-        .bandwidth =
-            place == 0 || is_compute ? 1.0 : double{kSlices[place] > 2 ? 4 : kSlices[place]} / 8};
-    const auto busy = static_cast<float>(
-        predict::interference_client(law.terms(at), predict::kKernelsUnknown).busy);
-    const float alone = row.alone[kind_of(static_cast<Place>(place), 0)];
-    row.busy[place] = alone < kForEver ? busy * alone : kForEver;
+    const predict::Resources at = resources_of(static_cast<Place>(place), std::nullopt);
+    const double busy = predict::interference_client(law.terms(at), predict::kKernelsUnknown).busy;
+    row.busy[place] = static_cast<float>(busy) * row.alone[kind_of(static_cast<Place>(place), 0)];
   }
   float area = 1;
   for (const Place place : {Place::k4g, Place::k3g, Place::k2g, Place::k1g}) {

@@ -15,8 +15,9 @@ namespace septule::learn {
 /// Jobs of a window as bits: bit r = row r.
 using RowSet = std::uint16_t;
 
-/// What is worked out once of a job: a row of a network's state. Times are in seconds; a place
-/// where it cannot run takes for ever.
+/// What is worked out once of a job: a row of a network's state. Times are in seconds. Where the
+/// model does not know a time alone, the job's traits guess it: networks see that, but no group
+/// comes of it, as those are timed by the model.
 struct Row {
   std::size_t job = 0;  ///< index into the problem's jobs
   float solo = 0;

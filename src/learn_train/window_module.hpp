@@ -21,6 +21,9 @@ namespace septule::learn_train {
 /// Static features of a window's rows.
 using RowTable = std::array<learn::RowFeatures, learn::kWindowRows>;
 
+/// Of Q to parts of a window's time sharing: losses and steps of training of the order of 1.
+inline constexpr double kWindowNetScale = 10;
+
 /// A step as the network is shown it. Pointers outlive the batch's making.
 struct ShownStep {
   const learn::Observation* seen = nullptr;

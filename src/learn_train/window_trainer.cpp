@@ -23,7 +23,7 @@ using learn::kWindowRows;
 using learn::Observation;
 using learn::PartitionEnv;
 
-constexpr double kScale = 10;  ///< of Q to parts of a window's time sharing
+constexpr double kScale = kWindowNetScale;
 constexpr std::string_view kStateKind = "window-training";
 
 RowTable table_of(const learn::WindowRows& rows) {
@@ -316,6 +316,11 @@ class Trainer final : public WindowTrainer {
 constexpr std::size_t kStepNumbers = 13;
 constexpr std::uint32_t kHalf = 1U << 16U;
 
+/// What an episode under way has earned so far.
+std::string earned_key(std::size_t environment) {
+  return fmt::format("earned{}", environment);
+}
+
 std::array<float, kStepNumbers> packed(const Kept& kept) {
   const auto number = [](auto value) { return static_cast<float>(value); };
   return {number(kept.episode / kHalf),
@@ -382,6 +387,9 @@ learn::NetworkWeights Trainer::state() const {
   if (filled > 0) {
     state.tensors.push_back(std::move(steps));
   }
+  for (std::size_t i = 0; i < environments(); ++i) {
+    state.settings[earned_key(i)] = episodes_[i].reward;
+  }
   learn::Tensor running;
   running.name = "episodes";
   for (const Episode& episode : episodes_) {
@@ -397,7 +405,7 @@ learn::NetworkWeights Trainer::state() const {
 }
 
 Status Trainer::restore(const learn::NetworkWeights& state) {
-  const auto setting = [&](const char* name) {
+  const auto setting = [&](const std::string& name) {
     const auto found = state.settings.find(name);
     return found == state.settings.end() ? -1.0 : found->second;
   };
@@ -448,15 +456,7 @@ Status Trainer::restore(const learn::NetworkWeights& state) {
     const Kept now = unpacked(running->data.data() + i * kStepNumbers);
     begin(episodes_[i], now.episode);
     episodes_[i].env->restore(now.state);
-  }
-  // What the episodes under way have earned so far is still kept, unless they began before.
-  for (std::size_t i = 0; i < environments(); ++i) {
-    for (std::size_t at = 0; at < filled; ++at) {
-      const Kept& step = kept(rounds_ - static_cast<std::int64_t>(filled - at), i);
-      if (step.episode == episodes_[i].number) {
-        episodes_[i].reward += double{step.reward} / kScale;
-      }
-    }
+    episodes_[i].reward = setting(earned_key(i));
   }
   return {};
 }
@@ -475,49 +475,6 @@ Result<std::unique_ptr<WindowTrainer>> make_window_trainer(const WindowSource& s
       "making the network for windows", [&]() -> Result<std::unique_ptr<WindowTrainer>> {
         return std::unique_ptr<WindowTrainer>(std::make_unique<Trainer>(source, options));
       });
-}
-
-Result<std::vector<std::array<float, kActions>>> run_window_net(
-    const learn::NetworkWeights& weights,
-    std::span<const Observation> seen,
-    std::span<const learn::RowFeatures> rows) {
-  using Made = Result<std::vector<std::array<float, kActions>>>;
-  return without_exceptions("running the network for windows", [&]() -> Made {
-    const torch::NoGradGuard no_grad;
-    const double scale = weights.settings.at("scale");
-    WindowModule module(Rng(0), scale);
-    for (NamedTensor& one : module.tensors()) {
-      SEPTULE_TRY_STATUS(import_into(weights, one.name, one.value));
-    }
-    RowTable table{};
-    std::ranges::copy(rows.first(std::min(rows.size(), table.size())), table.begin());
-    std::vector<ShownStep> shown;
-    for (const Observation& one : seen) {
-      shown.push_back({.seen = &one, .rows = &table});
-    }
-    const torch::Tensor q = (module.forward(make_step_batch(shown)) / scale).contiguous();
-    std::vector<std::array<float, kActions>> out(seen.size());
-    const float* from = q.data_ptr<float>();
-    for (auto& values : out) {
-      std::copy_n(from, kActions, values.begin());
-      from += kActions;
-    }
-    return out;
-  });
-}
-
-Result<learn::NetworkWeights> untrained_window_net(std::uint64_t seed) {
-  return without_exceptions("making the network for windows",
-                            [&]() -> Result<learn::NetworkWeights> {
-                              const WindowModule module(Rng(seed).stream("weights"), kScale);
-                              learn::NetworkWeights weights;
-                              weights.kind = learn::kWindowNetKind;
-                              weights.settings["scale"] = kScale;
-                              for (const NamedTensor& one : module.tensors()) {
-                                weights.tensors.push_back(exported(one.name, one.value));
-                              }
-                              return weights;
-                            });
 }
 
 }  // namespace septule::learn_train

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/check.hpp"
@@ -53,7 +54,7 @@ struct Cheapest {
 Cheapest cheapest(const MoldableTimes& times, std::span<const double> prices) {
   Cheapest found;
   for (std::size_t task = 0; task < times.task_count(); ++task) {
-    double least = INFINITY;
+    double least = std::numeric_limits<double>::infinity();
     std::size_t best = 0;
     for (std::size_t size = 0; size < prices.size(); ++size) {
       if (times.fits(task, size)) {

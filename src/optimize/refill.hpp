@@ -26,7 +26,7 @@ namespace septule::optimize {
 /// kSeatedJobsMax. With a budget that does not last for that: the best of what was built.
 class RefillOptimizer final : public WindowOptimizer {
  public:
-  /// Enough for a window of 12: about 0.1 s.
+  /// Enough for a window of 12: about 0.1 s; larger ones need it in proportion.
   static constexpr std::int64_t kUnitsDefault = 1000000;
 
   std::string_view name() const override { return "refill"; }

@@ -186,7 +186,7 @@ class BoundSearch {
 Result<std::optional<WindowBound>> bound_window(const WindowProblem& problem, WorkBudget& budget) {
   SEPTULE_TRY_STATUS(check_window_problem(problem));
   if (problem.jobs.empty()) {
-    return std::optional(WindowBound{.is_converged = true});
+    return std::optional(WindowBound{.lower_bound = {}, .prices = {}, .is_converged = true});
   }
   const GroupTimer timer(problem);
   std::unique_ptr<ColumnPricer> pricer = CompanyPricer::make(timer, kCompaniesMax, budget);

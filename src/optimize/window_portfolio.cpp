@@ -75,9 +75,10 @@ Result<PortfolioReport> WindowPortfolio::run(const WindowProblem& problem,
   }
   report.answer = *std::move(best);
   if (bounds_ == Bounds::kWorkedOut) {
-    const Result<std::optional<WindowBound>> bound = bound_window(problem, budget);
-    if (bound.has_value() && bound->has_value()) {
-      lower_bound = std::max(lower_bound, std::optional((*bound)->lower_bound));
+    const Result<std::optional<WindowBound>> result = bound_window(problem, budget);
+    const std::optional<WindowBound> bound = result ? *result : std::nullopt;
+    if (bound.has_value()) {
+      lower_bound = std::max(lower_bound, std::optional(bound->lower_bound));
     }
   }
   report.answer.certificate.lower_bound = lower_bound;

@@ -15,6 +15,14 @@ struct MpsClient {
   ActiveThreadPercentage atp{100};
 };
 
+/// A client by what is known of its speed, whoever knows it.
+struct SharingJob {
+  const SpeedCurve* curve = nullptr;
+  int kernels = 0;    ///< per step; 0 = not known
+  double step_s = 1;  ///< alone on the whole GPU, > 0
+  ActiveThreadPercentage atp{100};
+};
+
 /// Truth about jobs that share a GPU (or a GPU instance) under MPS, for the simulator.
 /// - Default (miso.md 9.1): speed = s(min(atp, 1/n) x share) / (1 + 0.15 (n - 1)), s = speed alone
 ///   on that share of compute, n = clients, share = the instance's share of the compute slices. The
@@ -33,6 +41,8 @@ struct MpsModel {
               ProfileIndex profile,
               std::span<const MpsClient> clients,
               std::span<double> out) const;
+  /// The same on a share of the GPU's compute slices, in (0, 1]: also for beliefs.
+  void speeds(double share, std::span<const SharingJob> jobs, std::span<double> out) const;
 };
 
 }  // namespace septule::predict

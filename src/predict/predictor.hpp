@@ -34,6 +34,12 @@ struct SliceObservation {
   job::SignatureIndex signature;
 };
 
+/// How a job uses its kernels: what decides who starves under MPS without percentages.
+struct KernelUse {
+  int count = 1;  ///< kernels of a step, >= 1
+  Duration step;  ///< alone on the whole GPU, > 0
+};
+
 /// A policy's belief about speeds; never the truth of the simulator (the oracle's is a table that
 /// happens to equal it, handed over openly). One thread; owned by whoever runs the controller.
 class Predictor {
@@ -48,6 +54,9 @@ class Predictor {
   /// Believed speeds; null = not known, a characterisation run is needed. The pointer holds until
   /// the next non-const call.
   virtual const SpeedRow* speeds(job::JobId job) const = 0;
+  /// Nothing = not known: such a job is given no place under MPS without percentages. Known only
+  /// where speeds are.
+  virtual std::optional<KernelUse> kernels(job::JobId /*job*/) const { return std::nullopt; }
   /// The smallest plain profile in which the job's memory fits: declared, not predicted. Nothing =
   /// none.
   virtual std::optional<ProfileIndex> smallest(job::JobId job) const = 0;

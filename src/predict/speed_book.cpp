@@ -137,14 +137,14 @@ Result<TimeIndex> index_times(const gpu::Geometry& geometry, const PerfSignature
   return index;
 }
 
-/// Linear between the points, the scaling fit below the first.
-template <class Entry>
-double interpolated(const Entry& of, double share) {
-  const auto* before = of.points.begin();
+}  // namespace
+
+double SpeedCurve::at(double share) const {
+  const Point* before = points.begin();
   if (share < before->share) {
-    return of.below * of.fit.speed_at(share);
+    return below * fit.speed_at(share);
   }
-  for (const auto* point = before + 1; point != of.points.end(); ++point) {
+  for (const Point* point = before + 1; point != points.end(); ++point) {
     if (share < point->share) {
       const double part = (share - before->share) / (point->share - before->share);
       return before->speed + part * (point->speed - before->speed);
@@ -154,7 +154,20 @@ double interpolated(const Entry& of, double share) {
   return before->speed;
 }
 
-}  // namespace
+std::optional<SpeedCurve> curve_through(const gpu::Geometry& geometry, const SpeedRow& row) {
+  SpeedCurve curve;
+  for (const ProfileIndex index : plain_of(geometry)) {
+    if (row.on(index) > 0) {
+      curve.points.push_back({.share = share_of(geometry, index), .speed = row.on(index)});
+    }
+  }
+  if (curve.points.empty() || curve.points.back().share < 1) {
+    return std::nullopt;
+  }
+  curve.fit = fitted(curve.points);
+  curve.below = curve.points[0].speed / curve.fit.speed_at(curve.points[0].share);
+  return curve;
+}
 
 std::optional<Bytes> usable_memory(const gpu::Geometry& geometry, ProfileIndex index) {
   const gpu::GpuInstanceProfile& profile = geometry.profile(index);
@@ -236,25 +249,25 @@ class SpeedBook::Maker {
       const double share = response.bound == job::Bound::kCompute ? compute : memory;
       const double speed = kSyntheticSpeed * std::min(1.0, share / saturation);
       // The response is known also where the memory is too small: on shared GPUs it counts.
-      entry.points.push_back({.share = compute, .speed = speed});
+      entry.curve.points.push_back({.share = compute, .speed = speed});
       if (usable_memory(*geometry_, index).value_or(Bytes()) >= entry.need) {
         entry.row.speed[static_cast<std::size_t>(index.value())] = speed;
       }
     }
-    entry.fit = fitted(entry.points);
+    entry.curve.fit = fitted(entry.curve.points);
     return {};
   }
 
   Status add_measured(Entry& entry) const {
     SEPTULE_TRY(entry.time_index, index_times(*geometry_, entry.signature));
     entry.is_measured = true;
-    entry.points = points_of(*geometry_, book_->plain_, entry.signature, entry.time_index);
-    entry.fit = fitted(entry.points);
+    entry.curve.points = points_of(*geometry_, book_->plain_, entry.signature, entry.time_index);
+    entry.curve.fit = fitted(entry.curve.points);
     entry.whole_step = step(entry.signature, entry.time_index, book_->whole_);
     std::size_t next = 0;
     for (const ProfileIndex index : book_->plain_) {
       if (entry.time_index[static_cast<std::size_t>(index.value())] >= 0) {
-        entry.row.speed[static_cast<std::size_t>(index.value())] = entry.points[next++].speed;
+        entry.row.speed[static_cast<std::size_t>(index.value())] = entry.curve.points[next++].speed;
       }
     }
     return {};
@@ -263,9 +276,9 @@ class SpeedBook::Maker {
   Status add_foreign(Entry& entry, const gpu::Geometry& measured_on) const {
     SEPTULE_TRY(const TimeIndex times, index_times(measured_on, entry.signature));
     const std::vector<ProfileIndex> plain = plain_of(measured_on);
-    entry.fit = fitted(points_of(measured_on, plain, entry.signature, times));
+    entry.curve.fit = fitted(points_of(measured_on, plain, entry.signature, times));
     // One point: speed_at() is the fit everywhere.
-    entry.points.push_back({.share = 1, .speed = 1});
+    entry.curve.points.push_back({.share = 1, .speed = 1});
     entry.whole_step = step(entry.signature, times, plain.back());
     std::optional<ProfileIndex> smallest;
     for (const ProfileIndex index : plain) {
@@ -287,7 +300,7 @@ class SpeedBook::Maker {
       const Bytes memory = usable_memory(*geometry_, index).value_or(Bytes());
       if (static_cast<double>(memory.value()) >= memory_min) {
         entry.row.speed[static_cast<std::size_t>(index.value())] =
-            entry.fit.speed_at(share_of(*geometry_, index));
+            entry.curve.fit.speed_at(share_of(*geometry_, index));
       }
     }
     return {};
@@ -302,17 +315,18 @@ class SpeedBook::Maker {
         entry.smallest = index;
       }
     }
-    const Point& first = entry.points[0];
-    entry.below = first.speed / entry.fit.speed_at(first.share);
+    const SpeedCurve::Point& first = entry.curve.points[0];
+    entry.curve.below = first.speed / entry.curve.fit.speed_at(first.share);
     if (!entry.smallest.has_value()) {
       return;
     }
-    entry.need = usable_memory(*geometry_, *entry.smallest).value_or(entry.need);
+    entry.need = entry.signature.need.value_or(
+        usable_memory(*geometry_, *entry.smallest).value_or(entry.need));
     for (const ProfileIndex index : book_->plain_) {
       double& speed = entry.row.speed[static_cast<std::size_t>(index.value())];
       if (speed == 0 &&
           memory_order(*geometry_, *entry.smallest) < memory_order(*geometry_, index)) {
-        speed = interpolated(entry, share_of(*geometry_, index));
+        speed = entry.curve.at(share_of(*geometry_, index));
       }
     }
   }
@@ -324,11 +338,12 @@ class SpeedBook::Maker {
     return signature.times[static_cast<std::size_t>(index)].step;
   }
 
-  static InlineVector<Point, kPlainProfilesMax> points_of(const gpu::Geometry& geometry,
-                                                          std::span<const ProfileIndex> plain,
-                                                          const PerfSignature& signature,
-                                                          const TimeIndex& times) {
-    InlineVector<Point, kPlainProfilesMax> points;
+  static InlineVector<SpeedCurve::Point, kPlainProfilesMax> points_of(
+      const gpu::Geometry& geometry,
+      std::span<const ProfileIndex> plain,
+      const PerfSignature& signature,
+      const TimeIndex& times) {
+    InlineVector<SpeedCurve::Point, kPlainProfilesMax> points;
     const Duration whole = step(signature, times, plain.back());
     for (const ProfileIndex index : plain) {
       if (times[static_cast<std::size_t>(index.value())] >= 0) {
@@ -365,10 +380,6 @@ Result<SpeedBook> SpeedBook::make(const gpu::Geometry& geometry,
     SEPTULE_TRY_STATUS(maker.add(signature));
   }
   return book;
-}
-
-double SpeedBook::speed_at(job::SignatureIndex signature, double share) const {
-  return interpolated(entry(signature), share);
 }
 
 const job::SliceTime* SpeedBook::slice_time(job::SignatureIndex signature,

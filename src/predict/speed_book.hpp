@@ -52,6 +52,24 @@ std::optional<Bytes> usable_memory(const gpu::Geometry& geometry, ProfileIndex p
 /// Plain profiles of one GPU model at most: one per number of compute slices.
 inline constexpr std::size_t kPlainProfilesMax = 8;
 
+/// Speed alone as a function of the share of compute slices: linear between points, below the first
+/// the fit, scaled to meet it. A value.
+struct SpeedCurve {
+  struct Point {
+    double share = 0;
+    double speed = 0;
+  };
+  InlineVector<Point, kPlainProfilesMax> points;  ///< ascending share, the last at share 1
+  double below = 1;                               ///< scales the fit to meet the first point
+  ScalingFit fit;
+
+  /// `share` in (0, 1]. O(1), no heap.
+  double at(double share) const;
+};
+/// Through the speeds of a row that are not 0, on the plain profiles of the geometry; the whole GPU
+/// is share 1. Nothing for a row without a speed on the whole GPU.
+std::optional<SpeedCurve> curve_through(const gpu::Geometry& geometry, const SpeedRow& row);
+
 /// How fast each signature runs alone on each plain profile of one GPU model. Measured figures
 /// where the signature was measured on this model, otherwise its scaling fit (predicted, see
 /// `is_measured`). Synthetic signatures: 0.97 x min(1, share / saturation), with the share of
@@ -82,15 +100,20 @@ class SpeedBook {
   std::optional<ProfileIndex> smallest(job::SignatureIndex signature) const {
     return entry(signature).smallest;
   }
-  /// What it needs on a shared GPU: the usable memory of its smallest fitting profile; what it is
-  /// known to need if it fits nowhere.
+  /// What it needs where it shares memory: as its signature says, otherwise the usable memory of
+  /// its smallest fitting profile; what it is known to need if it fits nowhere.
   Bytes need(job::SignatureIndex signature) const { return entry(signature).need; }
   /// Speed alone on this share of the GPU's compute slices: linear between measured profiles (the
   /// whole GPU is share 1 of compute_slices()), below the smallest measured one the scaling fit,
   /// scaled to meet that one. `share` in (0, 1]. O(1), no heap.
-  double speed_at(job::SignatureIndex signature, double share) const;
+  double speed_at(job::SignatureIndex signature, double share) const {
+    return entry(signature).curve.at(share);
+  }
+  const SpeedCurve& curve(job::SignatureIndex signature) const { return entry(signature).curve; }
   /// Amdahl's law fitted to the measured shares (for synthetic ones to their response).
-  const ScalingFit& scaling(job::SignatureIndex signature) const { return entry(signature).fit; }
+  const ScalingFit& scaling(job::SignatureIndex signature) const {
+    return entry(signature).curve.fit;
+  }
   /// Mean step time alone on the whole GPU of the model it was measured on; kSyntheticStep.
   Duration whole_step(job::SignatureIndex signature) const { return entry(signature).whole_step; }
   /// The measurement on this profile; null where there is none.
@@ -103,18 +126,12 @@ class SpeedBook {
   ProfileIndex whole_profile() const { return whole_; }
 
  private:
-  struct Point {
-    double share = 0;
-    double speed = 0;
-  };
   struct Entry {
     job::PerfSignature signature;
     SpeedRow row;
     /// Index into signature.times, -1 = none.
     std::array<std::int8_t, kProfilesMax> time_index{};
-    InlineVector<Point, kPlainProfilesMax> points;  ///< ascending share, the last at share 1
-    double below = 1;                               ///< scales the fit to meet the first point
-    ScalingFit fit;
+    SpeedCurve curve;
     std::optional<ProfileIndex> smallest;
     Bytes need;
     Duration whole_step;

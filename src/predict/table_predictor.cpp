@@ -45,6 +45,15 @@ const SpeedRow* TablePredictor::speeds(job::JobId job) const {
   return remembered_[static_cast<std::size_t>(of.signature.value())].is_known ? of.row : nullptr;
 }
 
+std::optional<KernelUse> TablePredictor::kernels(job::JobId job) const {
+  const job::SignatureIndex signature = jobs_.of(job).signature;
+  const std::optional<int> count = book_->signature(signature).kernel_count;
+  if (speeds(job) == nullptr || !count.has_value()) {
+    return std::nullopt;
+  }
+  return KernelUse{.count = *count, .step = book_->whole_step(signature)};
+}
+
 std::optional<ProfileIndex> TablePredictor::smallest(job::JobId job) const {
   return jobs_.of(job).fit.smallest;
 }

@@ -44,6 +44,8 @@ class TablePredictor final : public Predictor {
 
   void submitted(const job::JobSpec& job) override;
   const SpeedRow* speeds(job::JobId job) const override;
+  /// Exact: counting kernels is no prediction.
+  std::optional<KernelUse> kernels(job::JobId job) const override;
   std::optional<ProfileIndex> smallest(job::JobId job) const override;
   Bytes need(job::JobId job) const override;
   void characterised(std::span<const MpsSample> run) override;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sched/policies/hierarchical.hpp"
 #include "sched/policies/miso.hpp"
 #include "sched/policies/mps_only.hpp"
 #include "sched/policies/nopart.hpp"
@@ -79,6 +80,16 @@ constexpr auto kVariants = std::to_array<PolicyVariant>({
      .knowledge = predict::Knowledge::kPerSignature,
      .has_error = true,
      .make = make_septule_fair},
+    {.name = "hierarchical",
+     .summary = "septule; a congested queue is planned in windows, MPS inside MIG instances",
+     .knowledge = predict::Knowledge::kPerSignature,
+     .has_error = true,
+     .make = make_hierarchical},
+    {.name = "hierarchical-rl",
+     .summary = "hierarchical with windows planned by the learned agent",
+     .knowledge = predict::Knowledge::kPerSignature,
+     .has_error = true,
+     .make = make_hierarchical_rl},
 });
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include "base/result.hpp"
 #include "gpu/geometry.hpp"
 #include "gpu/layout.hpp"
+#include "optimize/window_optimizer.hpp"
 #include "plan/objective.hpp"
+#include "plan/window.hpp"
 #include "predict/table_predictor.hpp"
 #include "sched/policy.hpp"
 
@@ -25,6 +27,18 @@ enum class Setting {
 /// artifact is one thread that acts before it looks again; it then asks until nothing is left.
 enum class Pass { kWhole, kOneByOne };
 
+/// What policies that plan windows of jobs are made with (hierarchical.hpp). Plain value; pointers
+/// outlive the policy.
+struct WindowSettings {
+  const optimize::WindowOptimizer* optimizer = nullptr;  ///< of `hierarchical`; null = exact
+  const optimize::WindowOptimizer* learned = nullptr;    ///< of `hierarchical-rl`; null = exact
+  const optimize::SwitchCosts* costs = nullptr;          ///< null = re-cuts cost nothing in plans
+  int window = 8;                                        ///< jobs planned together, 1 to 16
+  /// Jobs that must wait for each GPU of the cluster (two at least) for windows to be planned.
+  double congested_per_gpu = 0.5;
+  plan::SharingRules rules{.mps_users = plan::SharingRules::Users::kAnyUsers, .fairness = 0};
+};
+
 /// What policies are made with. Plain value; pointers outlive the policy.
 struct PolicySetup {
   const gpu::Geometry* geometry = nullptr;
@@ -39,6 +53,7 @@ struct PolicySetup {
   double recharacterise_threshold = 0.2;  ///< relative change of speed that voids what is known
   Duration recharacterise_gap;            ///< at least so long between characterisations of a GPU
   gpu::Layout static_layout;              ///< optsta: the one layout of all GPUs
+  WindowSettings windows;
 };
 CharacterisationPlan default_characterisation(Setting setting);
 

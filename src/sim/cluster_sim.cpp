@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "optimize/switch_costs.hpp"
 #include "predict/table_predictor.hpp"
 #include "sim/forecast_log.hpp"
 #include "sim/sim_env.hpp"
@@ -83,6 +84,7 @@ class ClusterSim final : public control::AgentLink,
   std::uint64_t measured_count_ = 0;
   std::uint64_t observed_count_ = 0;
   control::AgentReport measured_;  ///< a report with what instruments say
+  optimize::SwitchCosts switch_costs_;
   std::unique_ptr<sched::Policy> policy_;
   std::vector<std::unique_ptr<device::EmulatedDevice>> devices_;
   std::vector<std::unique_ptr<control::Agent>> agents_;
@@ -145,6 +147,8 @@ Status ClusterSim::build() {
   if (setup_.controller.pace != control::Controller::Options::Pace::kOverlapped) {
     policy_setup.pass = sched::Pass::kOneByOne;
   }
+  switch_costs_ = optimize::make_switch_costs(*setup_.geometry, *setup_.latencies);
+  policy_setup.windows.costs = &switch_costs_;
   policy_ = setup_.policy->make(policy_setup);
   controller_ = std::make_unique<control::Controller>(
       control::Controller::Parts{env_, view_, *policy_, *predictor_, *this, setup_.costs, this},

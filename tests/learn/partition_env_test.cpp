@@ -105,9 +105,18 @@ TEST(PartitionEnv, Rewards_AddUpToTheGain) {
 }
 
 TEST(PartitionEnv, SettledGroups_AreTheBestOfAllTemplates) {
-  // Aim: every set of 2 to 4 jobs gets the time that the table of groups has for it.
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    const test::GeneratedWindow window(a100(), 100 + seed, 7);
+  // Aim: every set of 2 to 4 jobs gets the time that the table of groups has for it, also where
+  // memory is not known, fault domains differ or a fairness floor is set.
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    test::GeneratedWindow window(a100(), 100 + seed, 7);
+    if (seed >= 2) {
+      window.jobs[1].memory = std::nullopt;
+      window.jobs[4].memory = std::nullopt;
+    }
+    if (seed >= 4) {
+      window.jobs[0].trust = window.jobs[2].trust = "other";
+      window.problem.rules.fairness = 0.4;
+    }
     test::EpisodeBench bench(a100(), window.problem);
     const PartitionEnv env(bench.times);
     WorkBudget budget(1000000000);
@@ -126,6 +135,7 @@ TEST(PartitionEnv, SettledGroups_AreTheBestOfAllTemplates) {
         }
       }
       const std::int64_t best = std::ranges::min(table->costs().row(jobs));
+      // Impossible ones run one after another, too.
       const double expected = std::min(static_cast<double>(best) / 1e9, solo);
       EXPECT_NEAR(double{env.settled(rows).time}, expected, 1e-5 * expected) << rows;
     }

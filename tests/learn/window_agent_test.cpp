@@ -82,6 +82,24 @@ TEST(WindowAgent, Answers_HoldBeforeTheChecker) {
   }
 }
 
+TEST(WindowAgent, Schedules_TakeWhatTheEpisodeSaid) {
+  // Aim: templates, percentages and seats of the answer are those of the times that the agent
+  // decided by: both add up to the same.
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const test::GeneratedWindow window(a100(), 300 + seed, 12);
+    test::EpisodeBench bench(a100(), window.problem);
+    const auto agent = agent_of(seed);
+    WorkBudget budget(kUnits);
+    double sum = 0;
+    for (const ClosedGroup& group : agent->roll_out(bench.times, budget)) {
+      sum += double{group.time};
+    }
+    const auto answer = agent->optimize(window.problem, budget);
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    EXPECT_NEAR(answer->time.to_seconds(), sum, 1e-5 * sum);
+  }
+}
+
 TEST(WindowAgent, OtherGpusOfTheGrid_AreTaken) {
   // Aim: H100 and A100-40GB have the grid that was trained; their answers hold too.
   for (const char* const name : {"H100-80GB-SXM", "A100-40GB"}) {

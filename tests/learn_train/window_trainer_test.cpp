@@ -218,36 +218,5 @@ TEST(WindowAgent_BuiltIn, ReachesTheExactGainAlmost) {
   EXPECT_GE(sum / kWindows, 0.97);
 }
 
-TEST(WindowSource, Parts_ShareNoJob) {
-  // Aim: no job of the windows that train occurs in those that validate or test, and the same
-  // window comes again.
-  const Setting setting;
-  std::array<std::set<std::string>, 3> names;
-  constexpr std::array kParts = {
-      predict::PoolPart::kTrain, predict::PoolPart::kValidation, predict::PoolPart::kTest};
-  for (std::size_t part = 0; part < kParts.size(); ++part) {
-    for (std::uint64_t number = 0; number < 100; ++number) {
-      const auto window = setting.source->window(kParts[part], number);
-      EXPECT_EQ(window->problem().jobs.size(), learn::kWindowRows);
-      for (const plan::WindowJob& job : window->problem().jobs) {
-        names[part].insert(job.name);
-      }
-    }
-  }
-  for (std::size_t a = 0; a < names.size(); ++a) {
-    EXPECT_GT(names[a].size(), 100U);
-    for (std::size_t b = 0; b < a; ++b) {
-      for (const std::string& name : names[a]) {
-        EXPECT_FALSE(names[b].contains(name)) << name;
-      }
-    }
-  }
-  const auto first = setting.source->window(predict::PoolPart::kTrain, 12);
-  const auto again = setting.source->window(predict::PoolPart::kTrain, 12);
-  for (std::size_t i = 0; i < learn::kWindowRows; ++i) {
-    EXPECT_EQ(first->problem().jobs[i].name, again->problem().jobs[i].name);
-  }
-}
-
 }  // namespace
 }  // namespace septule::learn_train

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "optimize/naive_window.hpp"
 #include "optimize/window_support.hpp"
 
 namespace septule::optimize {

@@ -70,7 +70,7 @@ TEST(WindowMethods, SmallWindows_ValidAndNotBelowExact) {
 }
 
 TEST(WindowMethods, Timelines_HoldOrSayWhyNot) {
-  // Aim: methods without barriers, and those for larger windows, pass the checker on small ones too.
+  // Aim: methods without barriers, and those for larger windows, pass the checker too.
   for (std::uint64_t seed = 200; seed < 240; ++seed) {
     const auto window = random_window({.jobs = 5, .templates = 20}, seed);
     for (const std::string_view name : {"static", "far", "moldable", "local", "refill"}) {

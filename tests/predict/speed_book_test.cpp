@@ -313,6 +313,39 @@ TEST(SpeedBook, FitsOnce_FitsEverythingLarger) {
   }
 }
 
+TEST(SpeedBook, Need_OfASignature_IsWhatCountsWhereMemoryIsShared) {
+  // Aim: a stated need replaces the memory of the smallest profile, and moves no fit.
+  std::vector<job::PerfSignature> signatures = job::builtin_signatures();
+  const SpeedBook before = *SpeedBook::make(model("A100-40GB"), signatures);
+  signatures[0].need = Bytes::mebibytes(1234);
+  const SpeedBook after = *SpeedBook::make(model("A100-40GB"), signatures);
+  const job::SignatureIndex first(0);
+  EXPECT_EQ(after.need(first), Bytes::mebibytes(1234));
+  EXPECT_EQ(after.smallest(first), before.smallest(first));
+  EXPECT_EQ(after.row(first).speed, before.row(first).speed);
+  EXPECT_EQ(after.need(job::SignatureIndex(1)), before.need(job::SignatureIndex(1)));
+}
+
+TEST(SpeedCurve, ThroughARow_MeetsItsSpeeds) {
+  // Aim: a curve through a book's own row says on every share what the book says; a row without a
+  // speed on the whole GPU has no curve.
+  const SpeedBook book =
+      *SpeedBook::make(model("A100-40GB"), job::builtin_signatures());
+  for (int i = 0; i < static_cast<int>(book.size()); ++i) {
+    const job::SignatureIndex signature(i);
+    const auto curve = curve_through(book.geometry(), book.row(signature));
+    ASSERT_TRUE(curve.has_value());
+    for (const ProfileIndex profile : book.plain_profiles()) {
+      const double share = book.geometry().profile(profile).slices.value() / 7.0;
+      if (book.speed(signature, profile) > 0) {
+        EXPECT_NEAR(curve->at(share), book.speed(signature, profile), 1e-12);
+      }
+    }
+    EXPECT_GT(curve->at(0.01), 0);
+  }
+  EXPECT_FALSE(curve_through(book.geometry(), SpeedRow{}).has_value());
+}
+
 TEST(SpeedBook, Invalid_Signatures_AreRefusedByName) {
   // Aim: every fault of a signature is refused, and the message names signature and value.
   const auto changed = [](auto&& change) {

@@ -335,6 +335,23 @@ TEST(TablePredictor, Pointers_OfManyJobs_KeepTheirRows) {
   EXPECT_EQ(row->speed, copy.speed);
 }
 
+TEST(TablePredictor, Kernels_AreKnownWithSpeeds_IfCounted) {
+  // Aim: a kernel length is told exactly, once the signature is known, and only if it was counted.
+  std::vector<job::PerfSignature> signatures = job::builtin_signatures();
+  signatures[1].kernel_count = 175;
+  const SpeedBook counted = *SpeedBook::make(book().geometry(), signatures);
+  TablePredictor predictor(counted, {.knowledge = Knowledge::kPerSignature});
+  predictor.submitted(spec(0, 0));
+  predictor.submitted(spec(1, 1));
+  EXPECT_FALSE(predictor.kernels(JobId(1)).has_value());
+  predictor.characterised_alone(sample(0, 0));
+  predictor.characterised_alone(sample(1, 1));
+  EXPECT_FALSE(predictor.kernels(JobId(0)).has_value()) << "never counted";
+  ASSERT_TRUE(predictor.kernels(JobId(1)).has_value());
+  EXPECT_EQ(predictor.kernels(JobId(1))->count, 175);
+  EXPECT_EQ(predictor.kernels(JobId(1))->step, counted.whole_step(job::SignatureIndex(1)));
+}
+
 TEST(TablePredictorDeathTest, UnknownJob_OfAnyCall_Stops) {
   // Aim: asking for a job that was never submitted is a programmer error.
   TablePredictor predictor(book(), {});

@@ -31,7 +31,11 @@ class WrittenPredictor final : public predict::Predictor {
       : geometry_(&geometry), knows_(knows) {}
 
   void write(job::JobId job, ProfileIndex smallest, const predict::SpeedRow& row) {
-    jobs_[job] = {.row = row, .smallest = smallest, .is_known = knows_ == Knows::kEverything};
+    jobs_[job] = {.row = row,
+                  .smallest = smallest,
+                  .is_known = knows_ == Knows::kEverything,
+                  .need = std::nullopt,
+                  .kernels = std::nullopt};
   }
   void submitted(const job::JobSpec& /*job*/) override {}
   const predict::SpeedRow* speeds(job::JobId job) const override {
@@ -41,8 +45,18 @@ class WrittenPredictor final : public predict::Predictor {
   std::optional<ProfileIndex> smallest(job::JobId job) const override {
     return jobs_.at(job).smallest;
   }
+  /// Needs so much where it shares; without it the memory of its smallest profile.
+  void write_need(job::JobId job, Bytes need) { jobs_.at(job).need = need; }
+  void write_kernels(job::JobId job, predict::KernelUse kernels) {
+    jobs_.at(job).kernels = kernels;
+  }
   Bytes need(job::JobId job) const override {
-    return geometry_->profile(jobs_.at(job).smallest).memory.value_or(Bytes());
+    const Written& its = jobs_.at(job);
+    return its.need.value_or(geometry_->profile(its.smallest).memory.value_or(Bytes()));
+  }
+  std::optional<predict::KernelUse> kernels(job::JobId job) const override {
+    const Written& its = jobs_.at(job);
+    return its.is_known ? its.kernels : std::nullopt;
   }
   void characterised(std::span<const predict::MpsSample> run) override {
     for (const predict::MpsSample& sample : run) {
@@ -60,6 +74,8 @@ class WrittenPredictor final : public predict::Predictor {
     predict::SpeedRow row;
     ProfileIndex smallest;
     bool is_known = false;
+    std::optional<Bytes> need;
+    std::optional<predict::KernelUse> kernels;
   };
   const gpu::Geometry* geometry_;
   Knows knows_;
@@ -190,14 +206,16 @@ class PhaseLoop {
   }
 
   /// Each job waits, is placed on as many GPUs as it asks for, or is over; and each partition that
-  /// runs jobs has one job per instance.
-  void expect_sound() const {
+  /// runs jobs has one job per instance, unless the policy shares them.
+  enum class Instances { kOneJob, kShared };
+  void expect_sound(Instances instances = Instances::kOneJob) const {
     std::vector<int> mentions(specs_.size(), 0);
     for (int gpu = 0; gpu < view_.gpu_count(); ++gpu) {
       for (const sched::Slot& slot : goal(GpuId(gpu)).slots) {
         ++mentions[static_cast<std::size_t>(slot.job.value())];
         for (const sched::Slot& other : goal(GpuId(gpu)).slots) {
-          EXPECT_TRUE(goal(GpuId(gpu)).purpose == sched::GoalPurpose::kCharacterise ||
+          EXPECT_TRUE(instances == Instances::kShared ||
+                      goal(GpuId(gpu)).purpose == sched::GoalPurpose::kCharacterise ||
                       other.job == slot.job || other.instance != slot.instance);
         }
       }

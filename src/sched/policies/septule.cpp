@@ -55,26 +55,38 @@ void SeptulePolicy::decide(const ClusterView& view,
   for (const GpuId gpu : touched) {
     if (state(gpu).is_characterised && goals_.can_change(call, gpu)) {
       state(gpu) = {};
-      goals_.optimise(call, gpu);
+      place_characterised(call, gpu);
     }
   }
   due_.fill(view);
-  place_queue(call);
-  const bool is_queue_empty = due_.finish(view);
+  place_waiting(call, touched);
+  const QueueLength left = due_.finish(view) ? QueueLength::kEmpty : QueueLength::kWaiting;
   for (const GpuId gpu : touched) {
     if ((!state(gpu).is_dirty && !recheck_.is_suspected(gpu)) || !goals_.can_change(call, gpu)) {
       continue;
     }
     state(gpu).is_dirty = false;
-    if (recheck_.check(call, gpu)) {
-      continue;
-    }
-    if (is_queue_empty) {
-      relief_.pull(call, gpu);
-    }
-    goals_.optimise(call, gpu);
+    settle(call, gpu, left);
   }
   goals_.finish(call);
+}
+
+void SeptulePolicy::place_characterised(const SeptuleCall& call, GpuId gpu) {
+  goals_.optimise(call, gpu);
+}
+
+void SeptulePolicy::place_waiting(const SeptuleCall& call, std::span<const GpuId> /*touched*/) {
+  place_queue(call);
+}
+
+void SeptulePolicy::settle(const SeptuleCall& call, GpuId gpu, QueueLength left) {
+  if (recheck_.check(call, gpu)) {
+    return;
+  }
+  if (left == QueueLength::kEmpty) {
+    relief_.pull(call, gpu);
+  }
+  goals_.optimise(call, gpu);
 }
 
 // ---- events

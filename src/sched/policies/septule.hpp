@@ -54,7 +54,7 @@ namespace septule::sched {
 /// Sources: MISO (SoCC'22) for admission, characterisation and per-GPU optimisation; weights by
 /// age: least attained service (Tiresias, NSDI'19); proportional fairness: Kelly (1997); the rest
 /// is our own, tuned as SeptuleTuning says.
-class SeptulePolicy final : public Policy {
+class SeptulePolicy : public Policy {
  public:
   struct Options {
     std::string_view name;  ///< static lifetime
@@ -69,7 +69,7 @@ class SeptulePolicy final : public Policy {
               const PolicyContext& context,
               Decisions& out) override;
 
- private:
+ protected:
   struct GpuState {
     bool is_dirty = false;          // to be optimised again
     bool is_characterised = false;  // its run ended: places are due
@@ -78,10 +78,20 @@ class SeptulePolicy final : public Policy {
     std::size_t index = 0;  // in due_
     int rank = 0;           // of the smallest profile; a gang's is beyond all
   };
+  /// Whether anybody waits after the queue was looked at.
+  enum class QueueLength { kEmpty, kWaiting };
   GpuState& state(GpuId gpu) { return gpus_[static_cast<std::size_t>(gpu.value())]; }
   void mark(GpuId gpu);
   void note(const SeptuleCall& call, const Event& event);
   void note_speed(const SeptuleCall& call, const JobSpeedChanged& event);
+  // What a policy that builds on this one may do otherwise, step by step of decide().
+  /// 2: the characterisation run of a GPU is over; it can change.
+  virtual void place_characterised(const SeptuleCall& call, GpuId gpu);
+  /// 3: due_ is filled. `touched` = GPUs of which something happened, ascending.
+  virtual void place_waiting(const SeptuleCall& call, std::span<const GpuId> touched);
+  /// 4: something ended or changed on a GPU that can change.
+  virtual void settle(const SeptuleCall& call, GpuId gpu, QueueLength left);
+
   void place_queue(const SeptuleCall& call);
   void order_due(const SeptuleCall& call, std::size_t from, std::size_t to);
   bool place(const SeptuleCall& call, job::JobId job);

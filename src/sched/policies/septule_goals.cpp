@@ -113,7 +113,8 @@ void SeptuleGoals::take_out(GpuId gpu) {
 void SeptuleGoals::refresh(const SeptuleCall& call, GpuId gpu) {
   take_out(gpu);
   const GpuGoal& goal = peek(call, gpu);
-  if (!can_change(call, gpu) || is_held_whole(goal) || goal.slots.size() > kJobsMax ||
+  if (!can_change(call, gpu) || is_held_whole(goal) || is_shared(goal) ||
+      goal.slots.size() > kJobsMax ||
       (goal.purpose == GoalPurpose::kCharacterise && !goal.slots.empty())) {
     return;
   }
@@ -217,13 +218,42 @@ void SeptuleGoals::run(const SeptuleCall& call,
     values_->run_at(
         call, posed.jobs[j], values_->row(call, posed.jobs[j]).on(answer.places[j].profile));
   }
+  note_cut(call, gpu, answer.moved != 0 ? Moving::kRunning : Moving::kNobody);
+  refresh(call, gpu);
+}
+
+void SeptuleGoals::note_cut(const SeptuleCall& call, GpuId gpu, Moving moving) {
   State& its = state(gpu);
   if (its.is_cut) {
     values_->learn_horizon(call.context.now - its.changed_at);
   }
   its.is_cut = true;
-  its.is_moving = answer.moved != 0;
+  its.is_moving = moving == Moving::kRunning;
   its.changed_at = call.context.now;
+}
+
+bool SeptuleGoals::is_shared(const GpuGoal& goal) {
+  if (goal.purpose != GoalPurpose::kRun || goal.mode != GpuGoal::Mode::kPartitioned) {
+    return false;
+  }
+  std::uint32_t used = 0;
+  for (const Slot& slot : goal.slots) {
+    const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(slot.instance);
+    if ((used & bit) != 0 || slot.atp != ActiveThreadPercentage(100)) {
+      return true;
+    }
+    used |= bit;
+  }
+  return false;
+}
+
+void SeptuleGoals::set(const SeptuleCall& call,
+                       GpuId gpu,
+                       const GpuGoal& goal,
+                       Moving moving,
+                       std::string_view reason) {
+  drafts_.edit(call.view, gpu, reason, call.out) = goal;
+  note_cut(call, gpu, moving);
   refresh(call, gpu);
 }
 
@@ -268,7 +298,8 @@ void SeptuleGoals::drop(const SeptuleCall& call,
 
 void SeptuleGoals::optimise(const SeptuleCall& call, GpuId gpu) {
   const GpuGoal& goal = peek(call, gpu);
-  if (goal.slots.empty() || is_held_whole(goal) || goal.slots.size() > kJobsMax) {
+  if (goal.slots.empty() || is_held_whole(goal) || is_shared(goal) ||
+      goal.slots.size() > kJobsMax) {
     return;
   }
   const bool is_after_run = goal.purpose == GoalPurpose::kCharacterise;

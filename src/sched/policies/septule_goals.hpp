@@ -68,6 +68,18 @@ class SeptuleGoals {
            const SeptuleProblem& posed,
            const optimize::PlacedAnswer& answer,
            std::string_view reason);
+  /// Whether jobs share an instance or have limits: such a goal is left alone by all calls below
+  /// and takes no job.
+  static bool is_shared(const GpuGoal& goal);
+  /// Brings the GPU to a goal that somebody else made. `moving`: running jobs change their place.
+  enum class Moving { kNobody, kRunning };
+  void set(const SeptuleCall& call,
+           GpuId gpu,
+           const GpuGoal& goal,
+           Moving moving,
+           std::string_view reason);
+  /// Adds the instances of `before` that still fit to a goal without slots.
+  void keep_idle_instances(const GpuGoal& before, GpuGoal& goal) const;
   /// Characterises all jobs of the GPU, and `job` if there is one.
   void characterise(const SeptuleCall& call, GpuId gpu, std::optional<job::JobId> job);
   void give_whole(const SeptuleCall& call, GpuId gpu, job::JobId gang);
@@ -89,7 +101,7 @@ class SeptuleGoals {
   State& state(GpuId gpu) { return states_[static_cast<std::size_t>(gpu.value())]; }
   const State& state(GpuId gpu) const { return states_[static_cast<std::size_t>(gpu.value())]; }
   void take_out(GpuId gpu);
-  void keep_idle_instances(const GpuGoal& before, GpuGoal& goal) const;
+  void note_cut(const SeptuleCall& call, GpuId gpu, Moving moving);
 
   const gpu::Geometry* geometry_;
   SeptuleValues* values_;
