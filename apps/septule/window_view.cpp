@@ -282,32 +282,35 @@ Json window_document(const WindowQuestion& question, const WindowFinding& findin
 std::string window_text(const WindowQuestion& question, const WindowFinding& finding) {
   const plan::Schedule& schedule = finding.answer.schedule;
   const std::vector<RunLine> lines = run_lines(question, finding);
-  report::Table table({{"GROUP"},
-                       {"JOB"},
-                       {"SLOT"},
-                       {"ATP", report::Align::kRight},
-                       {"BEGIN s", report::Align::kRight},
-                       {"END s", report::Align::kRight},
-                       {"SPEED", report::Align::kRight},
-                       {"SLOWDOWN", report::Align::kRight}});
+  std::vector<report::Table::Column> columns = {{"JOB"},
+                                                {"SLOT"},
+                                                {"ATP", report::Align::kRight},
+                                                {"BEGIN s", report::Align::kRight},
+                                                {"END s", report::Align::kRight},
+                                                {"SPEED", report::Align::kRight},
+                                                {"SLOWDOWN", report::Align::kRight}};
+  const bool has_groups = !schedule.groups.empty();
+  if (has_groups) {
+    columns.insert(columns.begin(), {"GROUP"});
+  }
+  report::Table table(std::move(columns));
   std::size_t index = 0;
   for (const auto& [group, own] : grouped(schedule, lines)) {
     ++index;
-    bool is_first = true;
     for (const RunLine& line : own) {
-      std::string head;
-      if (group != nullptr && is_first) {
-        head = fmt::format("{}: {}", index, group->template_name);
+      std::vector<std::string> row = {question.problem.jobs[line.run->job].name,
+                                      line.slot,
+                                      atp_text(*line.run),
+                                      number(line.begin_s),
+                                      number(line.end_s),
+                                      number(line.speed),
+                                      number(1 / line.speed, 2)};
+      if (has_groups) {
+        row.insert(row.begin(),
+                   &line == &own.front() ? fmt::format("{}: {}", index, group->template_name)
+                                         : std::string());
       }
-      is_first = false;
-      table.add_row({std::move(head),
-                     question.problem.jobs[line.run->job].name,
-                     line.slot,
-                     atp_text(*line.run),
-                     number(line.begin_s),
-                     number(line.end_s),
-                     number(line.speed),
-                     number(1 / line.speed, 2)});
+      table.add_row(std::move(row));
     }
   }
   return table.text() + "\n" + drawing(question, finding, lines) + "\n" +

@@ -402,6 +402,12 @@ class WindowScriptWriter {
                                gpu.undone.front().wanted,
                                gpu.undone.front().reason)};
     }
+    if (!gpu.kept_unwanted.empty()) {
+      return Error{ErrorCode::kBlocked,
+                   fmt::format("a window takes the whole of GPU {}, and {} stays",
+                               now_.index.value(),
+                               joined_with_and(gpu.kept_unwanted))};
+    }
     const std::vector<std::string> calls = smi_script_calls(gpu);
     const bool was_cutting = is_cutting_;
     if (!calls.empty() && !was_cutting) {

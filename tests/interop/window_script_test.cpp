@@ -134,7 +134,7 @@ TEST_P(WindowScript, TwoGroups_RunEachJobWhereItBelongs) {
   EXPECT_EQ(events[5], "d GPU-zero no-mps none");
   EXPECT_EQ(node.read("gi"), "");
   EXPECT_EQ(node.read("mode"), "0\n");
-  EXPECT_THAT(node.read("out"), HasSubstr("done: 11 of 11 steps"));
+  EXPECT_THAT(node.read("out"), HasSubstr("done: 14 of 14 steps"));
 }
 
 TEST_P(WindowScript, FailedJob_IsSaidAndTheRestIsDone) {
@@ -179,10 +179,10 @@ TEST(WindowScriptText, Shellcheck_FindsNothing) {
 TEST(WindowScriptText, HostileNames_StayWords) {
   // Aim: a job's name comes from a file: it must not become a command, nor lead out of the jobs.
   TwoGroups window;
-  window.jobs[0].name = "a'; touch /owned; '$(id)";
+  window.jobs[0].name = "a'; touch owned; '$(id)";
   window.jobs[0].user = "u'\"";
   EXPECT_THAT(window.script().value(),
-              HasSubstr("start_job 1 'a'\\''; touch /owned; '\\''$(id)' 'u'\\''\"' mps-1 75\n"));
+              HasSubstr("start_job 1 'a'\\''; touch owned; '\\''$(id)' 'u'\\''\"' mps-1 75\n"));
   for (const char* name : {"../a", ".", "..", "x/y"}) {
     window.jobs[0].name = name;
     const Result<std::string> script = window.script();
