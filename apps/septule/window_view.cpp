@@ -52,6 +52,31 @@ double seconds(SimTime time) {
   return time.to_seconds();
 }
 
+/// The speed by which the clock kSteadyState reckons: in the company of the run's whole group.
+double steady_speed(const WindowQuestion& question,
+                    const plan::Schedule& schedule,
+                    const ScheduledRun& run) {
+  const ScheduledInstance& instance = schedule.instances[run.instance];
+  std::vector<gpu::ComputePlacement> compute;
+  for (const gpu::ComputeInstance& one : instance.compute) {
+    compute.push_back(one.placement);
+  }
+  std::vector<predict::CoRunClient> clients = {
+      {.job = run.job, .compute = run.compute, .atp = run.atp}};
+  for (const ScheduledRun& other : schedule.runs) {
+    if (other.job != run.job && other.instance == run.instance && other.begin() == run.begin()) {
+      clients.push_back({.job = other.job, .compute = other.compute, .atp = other.atp});
+    }
+  }
+  predict::CoRunPlace place{.profile = std::nullopt, .compute = compute};
+  if (instance.placed.has_value()) {
+    place.profile = instance.placed->profile;
+  }
+  std::vector<double> rates(clients.size());
+  question.problem.model->rates(place, clients, rates);
+  return rates.front();
+}
+
 /// Of each job of the window, in its order.
 std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFinding& finding) {
   const plan::Schedule& schedule = finding.answer.schedule;
@@ -61,7 +86,9 @@ std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFindi
     line.begin_s = seconds(run.begin());
     line.end_s = seconds(run.end());
     const double length = line.end_s - line.begin_s;
-    line.speed = question.problem.jobs[run.job].solo.to_seconds() / length;
+    line.speed = question.problem.clock == optimize::GroupClock::kSteadyState
+                     ? steady_speed(question, schedule, run)
+                     : question.problem.jobs[run.job].solo.to_seconds() / length;
     lines.push_back(std::move(line));
   }
   return lines;
