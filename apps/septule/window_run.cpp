@@ -13,6 +13,7 @@
 #include "learn/slice_models.hpp"
 #include "learn/weights_file.hpp"
 #include "optimize/switch_costs.hpp"
+#include "optimize/window_bound.hpp"
 #include "optimize/window_check.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -198,6 +199,29 @@ void check_answer(const WindowQuestion& question, const optimize::WindowAnswer& 
   SEPTULE_CHECK(violations.empty(), "a window's answer passes the independent checker");
 }
 
+/// A single method, with a bound beside it.
+Result<optimize::WindowAnswer> ask_method(const std::string& name,
+                                          const optimize::WindowMethodSetup& setup,
+                                          const optimize::WindowProblem& problem,
+                                          WorkBudget& budget) {
+  SEPTULE_TRY(const optimize::WindowMethod* method, optimize::find_window_method(name));
+  SEPTULE_TRY(const auto optimizer, optimize::make_window_method(name, setup));
+  // Half is for the bound; what searches until its work is used up gets what is enough.
+  std::int64_t units = std::max<std::int64_t>(budget.units_left() / 2, 1);
+  if (method->units_enough != nullptr) {
+    units = std::min(units, method->units_enough(problem.jobs.size()));
+  }
+  WorkBudget own(units);
+  SEPTULE_TRY(optimize::WindowAnswer answer, optimizer->optimize(problem, own));
+  budget.spend(own.units_spent());
+  const auto bound = optimize::bound_window(problem, budget);
+  if (bound.has_value() && bound->has_value()) {
+    answer.certificate.lower_bound =
+        std::max(answer.certificate.lower_bound, std::optional((*bound)->lower_bound));
+  }
+  return answer;
+}
+
 /// Windows for which the guard is asked beside `rl`: beyond, it takes seconds.
 constexpr std::size_t kGuardedJobsMax = 16;
 
@@ -208,17 +232,16 @@ Result<WindowFinding> find_window_answer(const Invocation& invocation,
                                          const optimize::WindowOptimizer* learned) {
   const optimize::WindowMethodSetup setup{
       .learned = learned, .beam_width = static_cast<std::size_t>(invocation.number("beam-width"))};
+  const std::string name = invocation.text("method");
   WorkBudget budget(static_cast<std::int64_t>(invocation.number("budget")));
   WindowFinding finding;
-  const std::string name = invocation.text("method");
   SEPTULE_TRY(const auto portfolio, optimize::make_window_portfolio(setup));
   if (name == "all") {
     SEPTULE_TRY(optimize::PortfolioReport report, portfolio->run(question.problem, budget));
     finding.answer = std::move(report.answer);
     finding.outcomes = std::move(report.outcomes);
   } else {
-    SEPTULE_TRY(const auto method, optimize::make_window_method(name, setup));
-    SEPTULE_TRY(finding.answer, method->optimize(question.problem, budget));
+    SEPTULE_TRY(finding.answer, ask_method(name, setup, question.problem, budget));
   }
   check_answer(question, finding.answer);
   if (name == "rl" && question.problem.jobs.size() <= kGuardedJobsMax) {

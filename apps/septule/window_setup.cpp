@@ -100,13 +100,24 @@ class JobsMaker {
     }
   }
 
+  /// Whether a profile has all that the whole GPU has (the 4g of an A30): one place to a fit, of
+  /// which `solo_s` says more.
+  bool is_whole(ProfileIndex profile) const {
+    const auto part = predict::place_resources({&geometry_, profile}, ActiveThreadPercentage(100));
+    const auto whole =
+        predict::place_resources({&geometry_, std::nullopt}, ActiveThreadPercentage(100));
+    return part.has_value() && whole.has_value() &&
+           part->resources.compute == whole->resources.compute &&
+           part->resources.bandwidth == whole->resources.bandwidth;
+  }
+
   Result<std::unique_ptr<predict::SignatureModel>> fitted(const interop::WindowRow& row) const {
     std::vector<predict::MeasuredStep> steps = {
         {.profile = std::nullopt, .step = row.job.solo.to_seconds()}};
     for (std::size_t p = 0; p < row.speed.size(); ++p) {
-      if (row.speed[p] > 0) {
-        steps.push_back({.profile = ProfileIndex(static_cast<int>(p)),
-                         .step = row.job.solo.to_seconds() / row.speed[p]});
+      const ProfileIndex profile(static_cast<int>(p));
+      if (row.speed[p] > 0 && !is_whole(profile)) {
+        steps.push_back({.profile = profile, .step = row.job.solo.to_seconds() / row.speed[p]});
       }
     }
     predict::SignatureOptions options;

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "gpu/partition.hpp"
+#include "report/number_text.hpp"
 #include "report/table.hpp"
 
 namespace septule::app {
@@ -51,6 +52,31 @@ double seconds(SimTime time) {
   return time.to_seconds();
 }
 
+/// The speed by which the clock kSteadyState reckons: in the company of the run's whole group.
+double steady_speed(const WindowQuestion& question,
+                    const plan::Schedule& schedule,
+                    const ScheduledRun& run) {
+  const ScheduledInstance& instance = schedule.instances[run.instance];
+  std::vector<gpu::ComputePlacement> compute;
+  for (const gpu::ComputeInstance& one : instance.compute) {
+    compute.push_back(one.placement);
+  }
+  std::vector<predict::CoRunClient> clients = {
+      {.job = run.job, .compute = run.compute, .atp = run.atp}};
+  for (const ScheduledRun& other : schedule.runs) {
+    if (other.job != run.job && other.instance == run.instance && other.begin() == run.begin()) {
+      clients.push_back({.job = other.job, .compute = other.compute, .atp = other.atp});
+    }
+  }
+  predict::CoRunPlace place{.profile = std::nullopt, .compute = compute};
+  if (instance.placed.has_value()) {
+    place.profile = instance.placed->profile;
+  }
+  std::vector<double> rates(clients.size());
+  question.problem.model->rates(place, clients, rates);
+  return rates.front();
+}
+
 /// Of each job of the window, in its order.
 std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFinding& finding) {
   const plan::Schedule& schedule = finding.answer.schedule;
@@ -60,7 +86,9 @@ std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFindi
     line.begin_s = seconds(run.begin());
     line.end_s = seconds(run.end());
     const double length = line.end_s - line.begin_s;
-    line.speed = question.problem.jobs[run.job].solo.to_seconds() / length;
+    line.speed = question.problem.clock == optimize::GroupClock::kSteadyState
+                     ? steady_speed(question, schedule, run)
+                     : question.problem.jobs[run.job].solo.to_seconds() / length;
     lines.push_back(std::move(line));
   }
   return lines;
@@ -141,7 +169,7 @@ std::string drawing(const WindowQuestion& question,
     const int from = std::min(column(line.begin_s), kDrawingWidth - 1);
     const int until = std::max(column(line.end_s), from + 1);
     out += fmt::format("{:<{}} |{}{}{}| {}\n",
-                       question.problem.jobs[line.run->job].name.substr(0, width),
+                       report::shortened_text(question.problem.jobs[line.run->job].name, width),
                        width,
                        std::string(static_cast<std::size_t>(from), ' '),
                        std::string(static_cast<std::size_t>(until - from), '='),
@@ -245,7 +273,8 @@ Json window_document(const WindowQuestion& question, const WindowFinding& findin
                             ? Json(answer.certificate.lower_bound->to_seconds())
                             : Json(nullptr);
   document["proof"] = plan::proof_name(answer.certificate.proof);
-  document["scope"] = answer.certificate.scope;
+  document["scope"] =
+      answer.certificate.scope.empty() ? Json(nullptr) : Json(answer.certificate.scope);
   document["recutting_s"] = answer.schedule.recutting.to_seconds();
   const std::vector<RunLine> lines = run_lines(question, finding);
   document["fairness_floor"] = question.problem.rules.fairness;
@@ -280,32 +309,35 @@ Json window_document(const WindowQuestion& question, const WindowFinding& findin
 std::string window_text(const WindowQuestion& question, const WindowFinding& finding) {
   const plan::Schedule& schedule = finding.answer.schedule;
   const std::vector<RunLine> lines = run_lines(question, finding);
-  report::Table table({{"GROUP"},
-                       {"JOB"},
-                       {"SLOT"},
-                       {"ATP", report::Align::kRight},
-                       {"BEGIN s", report::Align::kRight},
-                       {"END s", report::Align::kRight},
-                       {"SPEED", report::Align::kRight},
-                       {"SLOWDOWN", report::Align::kRight}});
+  std::vector<report::Table::Column> columns = {{"JOB"},
+                                                {"SLOT"},
+                                                {"ATP", report::Align::kRight},
+                                                {"BEGIN s", report::Align::kRight},
+                                                {"END s", report::Align::kRight},
+                                                {"SPEED", report::Align::kRight},
+                                                {"SLOWDOWN", report::Align::kRight}};
+  const bool has_groups = !schedule.groups.empty();
+  if (has_groups) {
+    columns.insert(columns.begin(), {"GROUP"});
+  }
+  report::Table table(std::move(columns));
   std::size_t index = 0;
   for (const auto& [group, own] : grouped(schedule, lines)) {
     ++index;
-    bool is_first = true;
     for (const RunLine& line : own) {
-      std::string head;
-      if (group != nullptr && is_first) {
-        head = fmt::format("{}: {}", index, group->template_name);
+      std::vector<std::string> row = {question.problem.jobs[line.run->job].name,
+                                      line.slot,
+                                      atp_text(*line.run),
+                                      number(line.begin_s),
+                                      number(line.end_s),
+                                      number(line.speed),
+                                      number(1 / line.speed, 2)};
+      if (has_groups) {
+        row.insert(row.begin(),
+                   &line == &own.front() ? fmt::format("{}: {}", index, group->template_name)
+                                         : std::string());
       }
-      is_first = false;
-      table.add_row({std::move(head),
-                     question.problem.jobs[line.run->job].name,
-                     line.slot,
-                     atp_text(*line.run),
-                     number(line.begin_s),
-                     number(line.end_s),
-                     number(line.speed),
-                     number(1 / line.speed, 2)});
+      table.add_row(std::move(row));
     }
   }
   return table.text() + "\n" + drawing(question, finding, lines) + "\n" +

@@ -117,10 +117,13 @@ class WindowScriptWriter {
       if (!shares(session)) {
         continue;
       }
-      for (const std::size_t run : session.runs) {
-        session_of_[run] = sessions_.size();
-      }
       sessions_.push_back(std::move(session));
+    }
+    std::ranges::stable_sort(sessions_, {}, &Session::begin);
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+      for (const std::size_t run : sessions_[i].runs) {
+        session_of_[run] = i;
+      }
     }
   }
 
@@ -240,7 +243,10 @@ class WindowScriptWriter {
     return {};
   }
 
-  void line(const std::string& text) { body_ += text + "\n"; }
+  void line(const std::string& text) {
+    is_cutting_ = false;
+    body_ += text + "\n";
+  }
   void step(const std::string& text) {
     ++steps_;
     line(text);
@@ -254,8 +260,12 @@ class WindowScriptWriter {
     }
   }
 
-  /// Sets the script's `device`.
+  /// Sets the script's `device`, where it is another than before.
   void find_device(std::size_t instance, int compute) {
+    if (place_ == std::pair(instance, compute)) {
+      return;
+    }
+    place_ = {instance, compute};
     const ScheduledInstance& of = schedule_.instances[instance];
     const int gpu = now_.index.value();
     std::string call = fmt::format("whole {}", gpu);
@@ -275,6 +285,7 @@ class WindowScriptWriter {
 
   void start_mps(std::size_t index) {
     const Session& session = sessions_[index];
+    say_group(schedule_.runs[session.runs.front()]);
     find_device(session.instance, session.compute);
     step(fmt::format(
         "start_mps mps-{}{}", index + 1, has_several_users(session) ? " -multiuser-server" : ""));
@@ -295,12 +306,7 @@ class WindowScriptWriter {
       }
     }
     say_group(run);
-    const auto place = std::pair(run.instance, run.compute);
-    if (place_ != place || run.begin() != place_at_) {
-      find_device(run.instance, run.compute);
-      place_ = place;
-      place_at_ = run.begin();
-    }
+    find_device(run.instance, run.compute);
     const plan::WindowJob& job = jobs_[run.job];
     step(fmt::format(
         "start_job {} {} {} {} {}",
@@ -315,6 +321,7 @@ class WindowScriptWriter {
     const std::size_t group = group_of(run.job);
     if (group < schedule_.groups.size() && group + 1 > groups_said_) {
       groups_said_ = group + 1;
+      line("");
       line(fmt::format(
           "# group {}: {}", groups_said_, one_line(schedule_.groups[group].template_name)));
     }
@@ -395,13 +402,21 @@ class WindowScriptWriter {
                                gpu.undone.front().wanted,
                                gpu.undone.front().reason)};
     }
+    if (!gpu.kept_unwanted.empty()) {
+      return Error{ErrorCode::kBlocked,
+                   fmt::format("a window takes the whole of GPU {}, and {} stays",
+                               now_.index.value(),
+                               joined_with_and(gpu.kept_unwanted))};
+    }
     const std::vector<std::string> calls = smi_script_calls(gpu);
-    if (!calls.empty()) {
-      line("");
+    const bool was_cutting = is_cutting_;
+    if (!calls.empty() && !was_cutting) {
+      line("\n# how the GPU is cut");
     }
     for (const std::string& call : calls) {
       step(call);
     }
+    is_cutting_ = was_cutting || !calls.empty();
     move_to(goals.front());
     return {};
   }
@@ -435,8 +450,8 @@ class WindowScriptWriter {
   std::vector<std::optional<std::size_t>> session_of_;  ///< by run
   std::vector<std::size_t> finished_;                   ///< jobs
   std::optional<std::pair<std::size_t, int>> place_;    ///< that `device` names
-  SimTime place_at_;
   std::size_t groups_said_ = 0;
+  bool is_cutting_ = false;  ///< the last line does
   int steps_ = 0;
   std::string body_;
 };

@@ -33,9 +33,10 @@ interrupted() {
 
 # need_job NAME USER|-: looks whether the job can be started at all.
 need_job() {
-  [ -x "$jobs/$1" ] && [ ! -d "$jobs/$1" ] ||
+  if [ -d "$jobs/$1" ] || [ ! -x "$jobs/$1" ]; then
     fail "$jobs/$1 is not a program; each job needs one (SEPTULE_JOBS names their directory)"
-  [ "$2" = - ] || [ "$(id -u)" != 0 ] || id "$2" > /dev/null 2>&1 ||
+  fi
+  [ "$2" = - ] || [ "$(id -u)" != 0 ] || id -- "$2" > /dev/null 2>&1 ||
     fail "job $1 belongs to user $2, whom this machine does not know"
 }
 
@@ -44,7 +45,8 @@ ready() {
   if [ -z "$run" ]; then
     run=$(mktemp -d "${TMPDIR:-/tmp}/septule-window.XXXXXX") || fail "no directory for the run"
   fi
-  mkdir -p "$run" && chmod 755 "$run" || fail "$run cannot be made"
+  mkdir -p "$run" || fail "$run cannot be made"
+  chmod 755 "$run" || fail "$run cannot be opened to the users of its jobs"
   run=$(cd "$run" && pwd) || fail "$run cannot be entered"
   echo "output of the jobs: $run"
   trap leave EXIT
@@ -66,8 +68,9 @@ whole() {
 
 # mig_number GPU GPU-INSTANCE-ID COMPUTE-INSTANCE-ID: which MIG device of the GPU that is.
 mig_number() {
-  "$smi" | while read -r bar gpu gi ci number end _rest; do
-    if [ "$bar$end" = '||' ] && [ "$gpu" = "$1" ] && [ "$gi" = "$2" ] && [ "$ci" = "$3" ]; then
+  "$smi" | while read -r bar card instance part number end _rest; do
+    if [ "$bar$end" = '||' ] && [ "$card" = "$1" ] && [ "$instance" = "$2" ] &&
+      [ "$part" = "$3" ]; then
       echo "$number"
     fi
   done
