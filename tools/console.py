@@ -43,7 +43,7 @@ MAY_NOT_RUN = [
     (r"man septule(-\w+)?", "needs the installed pages"),
     (r"cmake( --preset test| --build --preset test --target septule septule-train)",
      "builds; CI does"),
-    (r"(build/test/)?septule train predictor( \S+)*",
+    (r"(build/test/)?septule train (predictor|window)( \S+)*",
      "trains for minutes or hours, and needs LibTorch"),
 ]
 SHELL_FENCES = {"sh", "bash", "shell", "zsh", "shell-session", "sh-session", "terminal"}

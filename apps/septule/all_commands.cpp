@@ -13,6 +13,7 @@ std::vector<Command> all_commands() {
           apply_command(),
           explain_fit_command(),
           defrag_command(),
+          window_command(),
           trace_generate_command(),
           trace_import_command(),
           trace_describe_command(),
@@ -20,6 +21,7 @@ std::vector<Command> all_commands() {
           policies_command(),
           predict_command(),
           train_predictor_command(),
+          train_window_command(),
           completion_command(),
           man_command()};
 }

@@ -60,6 +60,7 @@ Command diff_command();
 Command apply_command();
 Command explain_fit_command();
 Command defrag_command();
+Command window_command();
 Command trace_generate_command();
 Command trace_import_command();
 Command trace_describe_command();
@@ -67,6 +68,7 @@ Command simulate_command();
 Command policies_command();
 Command predict_command();
 Command train_predictor_command();
+Command train_window_command();
 Command completion_command();
 Command man_command();
 

@@ -1,5 +1,5 @@
-// septule-train: trains and judges predictors with LibTorch. septule train predictor starts it with
-// its own arguments.
+// septule-train: trains and judges networks with LibTorch. septule train predictor and septule
+// train window start it with their own arguments.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,9 +23,11 @@
 #include "septule/interruption.hpp"
 #include "septule/output.hpp"
 #include "septule/train_record.hpp"
+#include "septule/train_window_record.hpp"
 #include "septule_train/evaluation.hpp"
 #include "septule_train/evaluation_view.hpp"
 #include "septule_train/training.hpp"
+#include "septule_train/window_command.hpp"
 
 namespace septule::train_app {
 
@@ -229,7 +231,12 @@ Result<int> run_command(const app::Invocation& invocation, app::Context& context
 
 int run(const std::vector<std::string>& arguments) {
   const std::vector<app::Command> commands = {
-      {.record = app::train_predictor_record(), .run = run_command}};
+      {.record = app::train_predictor_record(), .run = run_command},
+      {.record = app::train_window_record(),
+       .run = [](const app::Invocation& invocation, app::Context& context) {
+         use_one_thread();
+         return run_window_command(invocation, context);
+       }}};
   app::start_messages(app::Verbosity::kNormal);
   const auto parsed = app::parse_command_line(commands, arguments);
   if (!parsed) {

@@ -193,6 +193,14 @@ std::vector<SmiCommand> smi_commands(const gpu::Transition& transition) {
   return commands;
 }
 
+std::vector<std::string> smi_script_calls(const gpu::GpuTransition& transition) {
+  std::vector<std::string> calls;
+  for (const SmiCommand& command : commands_of(transition)) {
+    calls.push_back(script_call(transition, command));
+  }
+  return calls;
+}
+
 std::string smi_script(const gpu::Transition& transition) {
   std::string script(kScriptHead);
   std::size_t total = 0;
@@ -201,8 +209,8 @@ std::string smi_script(const gpu::Transition& transition) {
   }
   script += fmt::format("\nsteps={}\n", total);
   for (const gpu::GpuTransition& gpu : transition.gpus) {
-    const std::vector<SmiCommand> commands = commands_of(gpu);
-    if (commands.empty() && gpu.undone.empty()) {
+    const std::vector<std::string> calls = smi_script_calls(gpu);
+    if (calls.empty() && gpu.undone.empty()) {
       continue;
     }
     script += fmt::format("\n# GPU {} ({})\n", gpu.gpu.value(), gpu.geometry->key());
@@ -210,8 +218,8 @@ std::string smi_script(const gpu::Transition& transition) {
       script += fmt::format(
           "# Not done: {}: {}\n", one_line(undone.wanted), one_line(undone.reason, 400));
     }
-    for (const SmiCommand& command : commands) {
-      script += script_call(gpu, command) + "\n";
+    for (const std::string& call : calls) {
+      script += call + "\n";
     }
   }
   script += "\necho \"done: $step of $steps steps\"\n";

@@ -29,4 +29,8 @@ std::vector<SmiCommand> smi_commands(const gpu::Transition& transition);
 /// comments.
 std::string smi_script(const gpu::Transition& transition);
 
+/// The calls of that script's functions (nvidia_smi_script.hpp) for one GPU, in order: a line for
+/// each of its commands.
+std::vector<std::string> smi_script_calls(const gpu::GpuTransition& transition);
+
 }  // namespace septule::interop

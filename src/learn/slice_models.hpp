@@ -22,8 +22,9 @@ Result<std::unique_ptr<predict::SliceModel>> make_slice_model(const NetworkWeigh
 
 /// Names of the models compiled in: "ours", "unet".
 std::vector<std::string_view> builtin_model_names();
-/// The weights that come with Septule (data/weights/, made by our own training; docs/predict.md).
-/// kNotFound for another name, naming those there are. Parses on each call: keep the result.
+/// The weights that come with Septule, those of the network for windows ("window") among them
+/// (data/weights/, made by our own training; docs/predict.md). kNotFound for another name, naming
+/// those there are. Parses on each call: keep the result.
 Result<NetworkWeights> builtin_weights(std::string_view name);
 Result<std::unique_ptr<predict::SliceModel>> builtin_slice_model(std::string_view name);
 

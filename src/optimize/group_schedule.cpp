@@ -51,9 +51,10 @@ class ScheduleMaker {
       : timer_(timer), problem_(timer.problem()), catalogue_(*problem_.catalogue) {
     schedule_.geometry = catalogue_.geometry;
     schedule_.runs.resize(problem_.jobs.size());
-    is_mig_on_ = problem_.initial.has_value();
-    if (is_mig_on_) {
-      for (const gpu::GpuInstance& instance : problem_.initial->instances) {
+    const GpuCut& initial = problem_.initial;
+    is_mig_on_ = initial.has_value();
+    if (initial.has_value()) {
+      for (const gpu::GpuInstance& instance : initial->instances) {
         open(instance, Duration());
       }
     }

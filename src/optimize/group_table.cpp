@@ -64,21 +64,23 @@ class GroupTable::Maker {
  public:
   /// Cuts by the fewest jobs that they take.
   static std::vector<GpuCut> cuts_of(const gpu::SharingCatalogue& catalogue) {
-    std::vector<std::pair<int, GpuCut>> found;
+    std::vector<GpuCut> found;
+    std::vector<std::pair<int, std::size_t>> order;  // fewest jobs, where it is first
     for (std::size_t i = 0; i < catalogue.templates.size(); ++i) {
-      const GpuCut cut = cut_of(catalogue, i);
+      GpuCut cut = cut_of(catalogue, i);
       const int seats = catalogue.templates[i].concurrency;
-      const auto known = std::ranges::find(found, cut, &std::pair<int, GpuCut>::second);
-      if (known == found.end()) {
-        found.emplace_back(seats, cut);
+      const auto at = static_cast<std::size_t>(std::ranges::find(found, cut) - found.begin());
+      if (at == found.size()) {
+        found.push_back(std::move(cut));
+        order.emplace_back(seats, at);
       } else {
-        known->first = std::min(known->first, seats);
+        order[at].first = std::min(order[at].first, seats);
       }
     }
-    std::ranges::stable_sort(found, {}, &std::pair<int, GpuCut>::first);
+    std::ranges::sort(order);
     std::vector<GpuCut> cuts;
-    for (auto& [seats, cut] : found) {
-      cuts.push_back(std::move(cut));
+    for (const auto& [seats, at] : order) {
+      cuts.push_back(found[at]);
     }
     return cuts;
   }
@@ -125,7 +127,7 @@ class GroupTable::Maker {
     for (const auto& [key, templates] : together) {
       add_bundle(key.first, templates);
     }
-    std::ranges::stable_sort(
+    std::ranges::sort(
         table_.bundles_, {}, [](const Bundle& bundle) { return bundle.templates.front(); });
   }
 

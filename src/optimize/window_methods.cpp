@@ -10,6 +10,9 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "optimize/local_search.hpp"
+#include "optimize/moldable_window.hpp"
+#include "optimize/refill.hpp"
 #include "optimize/window_baselines.hpp"
 #include "optimize/window_dp.hpp"
 
@@ -37,6 +40,11 @@ Made make_baseline(const WindowMethodSetup& /*setup*/) {
   return std::make_unique<BaselineOptimizer>(kBaseline);
 }
 
+template <MoldableMethod kMethod>
+Made make_moldable(const WindowMethodSetup& /*setup*/) {
+  return std::make_unique<MoldableWindow>(kMethod);
+}
+
 template <class Method>
 Made make_plain(const WindowMethodSetup& /*setup*/) {
   return std::make_unique<Method>();
@@ -54,10 +62,10 @@ Made make_learned(const WindowMethodSetup& setup) {
 Made make_all(const WindowMethodSetup& setup);
 
 std::unique_ptr<WindowPortfolio> portfolio_of(const WindowMethodSetup& setup) {
-  std::vector<Made> methods;
+  std::vector<WindowPortfolio::Entry> methods;
   for (const WindowMethod& method : window_methods()) {
     if (method.make != make_all && (!method.needs_learned || setup.learned != nullptr)) {
-      methods.push_back(method.make(setup));
+      methods.push_back({.method = method.make(setup), .units_enough = method.units_enough});
     }
   }
   return std::make_unique<WindowPortfolio>(std::move(methods));
@@ -65,6 +73,17 @@ std::unique_ptr<WindowPortfolio> portfolio_of(const WindowMethodSetup& setup) {
 
 Made make_all(const WindowMethodSetup& setup) {
   return portfolio_of(setup);
+}
+
+std::int64_t units_of_local(std::size_t job_count) {
+  return LocalOptimizer::kUnitsPerJob * static_cast<std::int64_t>(job_count);
+}
+
+/// What is enough for a window of 12 is so for larger ones, in proportion.
+std::int64_t units_of_refill(std::size_t job_count) {
+  constexpr std::size_t kJobs = 12;
+  return RefillOptimizer::kUnitsDefault * static_cast<std::int64_t>(std::max(job_count, kJobs)) /
+         static_cast<std::int64_t>(kJobs);
 }
 
 // One row per name. The cheap ones first: what they leave of the work goes to the others.
@@ -81,6 +100,15 @@ constexpr auto kMethods = std::to_array<WindowMethod>({
     {.name = "mig-mps-default",
      .summary = "the best groups by MIG and MPS without percentages",
      .make = make_baseline<Baseline::kMigMpsDefault>},
+    {.name = "static",
+     .summary = "the best layout that stays, one job in each instance",
+     .make = make_moldable<MoldableMethod::kStatic>},
+    {.name = "far",
+     .summary = "FAR: instances that change size over time, one job in each",
+     .make = make_moldable<MoldableMethod::kFar>},
+    {.name = "moldable",
+     .summary = "as far, searched further; never worse than static and far",
+     .make = make_moldable<MoldableMethod::kMoldable>},
     {.name = "greedy",
      .summary = "the group with the best gain first",
      .make = make_plain<GreedyOptimizer>},
@@ -89,6 +117,14 @@ constexpr auto kMethods = std::to_array<WindowMethod>({
      .summary = "the best of all sequences of groups, proven",
      .jobs_max = kTableJobsMax,
      .make = make_plain<WindowDp>},
+    {.name = "local",
+     .summary = "groups by simulated annealing, for windows of any size",
+     .make = make_plain<LocalOptimizer>,
+     .units_enough = units_of_local},
+    {.name = "refill",
+     .summary = "no barriers: the next job takes the seat that got free",
+     .make = make_plain<RefillOptimizer>,
+     .units_enough = units_of_refill},
     {.name = "rl",
      .summary = "a trained network chooses groups",
      .needs_learned = true,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,6 +27,9 @@ struct WindowMethod {
   std::size_t jobs_max = 0;    ///< 0 = windows of any size
   bool needs_learned = false;  ///< wants WindowMethodSetup::learned
   std::unique_ptr<WindowOptimizer> (*make)(const WindowMethodSetup& setup) = nullptr;
+  /// Work that is enough for a window of so many jobs; null = it knows itself when to end, and more
+  /// work does no harm.
+  std::int64_t (*units_enough)(std::size_t job_count) = nullptr;
 };
 /// In the order of the documentation; `all` last.
 std::span<const WindowMethod> window_methods();

@@ -71,8 +71,11 @@ Result<WindowAnswer> optimize_in_pieces(const WindowProblem& problem,
   }
   std::vector<std::size_t> by_solo(problem.jobs.size());
   std::iota(by_solo.begin(), by_solo.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      by_solo, std::greater<>(), [&](std::size_t job) { return problem.jobs[job].solo; });
+  std::ranges::sort(by_solo, [&](std::size_t a, std::size_t b) {
+    const Duration solo_a = problem.jobs[a].solo;
+    const Duration solo_b = problem.jobs[b].solo;
+    return solo_a != solo_b ? solo_a > solo_b : a < b;
+  });
   std::vector<SeatedGroup> groups;
   for (std::size_t begin = 0; begin < by_solo.size(); begin += kPieceJobs) {
     const std::size_t count = std::min(kPieceJobs, by_solo.size() - begin);

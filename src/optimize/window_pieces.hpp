@@ -16,9 +16,9 @@
 
 namespace septule::optimize {
 
-/// Jobs in a piece of a window that is too large for one table [D]: tables of 12 jobs cost a
-/// quarter of tables of 16 and lose little.
-inline constexpr std::size_t kPieceJobs = 12;
+/// Jobs in a piece of a window that is too large for one table [D]: tables of 10 jobs cost a
+/// tenth of tables of 16 and lose little.
+inline constexpr std::size_t kPieceJobs = 10;
 
 /// Some jobs of a window as a window of their own, numbered anew. Not copied or moved (the problem
 /// points into it). What the whole problem points to outlives it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "optimize/window_bound.hpp"
 
 namespace septule::optimize {
 
@@ -19,8 +20,7 @@ bool is_better(const WindowAnswer& a, const WindowAnswer& b) {
 
 }  // namespace
 
-WindowPortfolio::WindowPortfolio(std::vector<std::unique_ptr<WindowOptimizer>> methods,
-                                 Bounds bounds)
+WindowPortfolio::WindowPortfolio(std::vector<Entry> methods, Bounds bounds)
     : methods_(std::move(methods)), bounds_(bounds) {
   SEPTULE_CHECK(!methods_.empty(), "a portfolio has a method");
 }
@@ -31,6 +31,16 @@ Result<WindowAnswer> WindowPortfolio::optimize(const WindowProblem& problem,
   return std::move(report.answer);
 }
 
+/// One part more than there are methods left: the last is for the bound.
+std::int64_t WindowPortfolio::units_for(std::size_t entry,
+                                        std::size_t job_count,
+                                        std::int64_t left) const {
+  const std::int64_t part = left / static_cast<std::int64_t>(methods_.size() - entry + 1);
+  return methods_[entry].units_enough == nullptr
+             ? part
+             : std::min(part, methods_[entry].units_enough(job_count));
+}
+
 Result<PortfolioReport> WindowPortfolio::run(const WindowProblem& problem,
                                              WorkBudget& budget) const {
   SEPTULE_TRY_STATUS(check_window_problem(problem));
@@ -39,12 +49,10 @@ Result<PortfolioReport> WindowPortfolio::run(const WindowProblem& problem,
   std::optional<WindowAnswer> best;
   std::optional<Duration> lower_bound;
   for (std::size_t i = 0; i < methods_.size(); ++i) {
-    // One part more than there are methods left: the last is for the bound.
-    const auto parts = static_cast<std::int64_t>(methods_.size() - i + 1);
-    WorkBudget own(budget.units_left() / parts);
-    Result<WindowAnswer> answer = methods_[i]->optimize(problem, own);
+    WorkBudget own(units_for(i, problem.jobs.size(), budget.units_left()));
+    Result<WindowAnswer> answer = methods_[i].method->optimize(problem, own);
     budget.spend(own.units_spent());
-    MethodOutcome outcome{.name = methods_[i]->name(),
+    MethodOutcome outcome{.name = methods_[i].method->name(),
                           .time = std::nullopt,
                           .error = std::nullopt,
                           .units_spent = own.units_spent()};
@@ -66,6 +74,13 @@ Result<PortfolioReport> WindowPortfolio::run(const WindowProblem& problem,
     return checked_value(report.outcomes.front().error, "a method without an answer has failed");
   }
   report.answer = *std::move(best);
+  if (bounds_ == Bounds::kWorkedOut) {
+    const Result<std::optional<WindowBound>> result = bound_window(problem, budget);
+    const std::optional<WindowBound> bound = result ? *result : std::nullopt;
+    if (bound.has_value()) {
+      lower_bound = std::max(lower_bound, std::optional(bound->lower_bound));
+    }
+  }
   report.answer.certificate.lower_bound = lower_bound;
   report.answer.units_spent = budget.units_spent() - before;
   return report;

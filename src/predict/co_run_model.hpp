@@ -22,6 +22,17 @@ struct CoRunClient {
   std::optional<ActiveThreadPercentage> atp;  ///< see gpu::Seat
 };
 
+/// What is certain of company, whatever the jobs: for bounds that cannot look at every company.
+enum class CompanyLaw {
+  kUnknown,
+  /// Delays add up, at least. With step = 1 / rate: in one compute instance a client's step is at
+  /// least its step alone in that seat plus, for each of the others there, what that one adds when
+  /// the two are alone in the domain; clients of other compute instances make nobody faster; who
+  /// cannot run alone in a seat, or beside another in the same compute instance, cannot in larger
+  /// company.
+  kDelaysAddUp,
+};
+
 /// How fast jobs of a window run together: the one interface for measured tables, the signature
 /// model, learned speeds and the simulator's truth. Not the truth unless it says so.
 /// Implementations are immutable after construction; any thread.
@@ -34,6 +45,7 @@ class CoRunModel {
 
   /// Jobs are numbered below.
   virtual std::size_t job_count() const = 0;
+  virtual CompanyLaw company_law() const { return CompanyLaw::kUnknown; }
   /// Speed of each client relative to running alone on the whole GPU with MIG off. 0 = it cannot
   /// run there, or nothing is known of it in that company (a kernel length that default MPS would
   /// need; a combination that was not measured): whoever asks treats it as impossible. `clients`

@@ -66,6 +66,9 @@ class LawCoRunModel final : public CoRunModel {
                                                      std::span<const gpu::MemoryDomain> asked);
 
   std::size_t job_count() const override { return jobs_.size(); }
+  /// Of both models that it is made of: what kernels wait for grows with each client's own waiting,
+  /// bandwidth is short by a sum, contention is one (tests/optimize/pair_pricing_test.cpp).
+  CompanyLaw company_law() const override { return CompanyLaw::kDelaysAddUp; }
   void rates(const CoRunPlace& place,
              std::span<const CoRunClient> clients,
              std::span<double> out) const override;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/forecasts.hpp"
+#include "report/html_page.hpp"
 #include "report/html_report_plots.hpp"
 #include "report/html_report_tables.hpp"
 #include "report/number_text.hpp"
@@ -17,38 +18,6 @@
 namespace septule::report {
 
 namespace {
-
-constexpr std::string_view kPageStyle = R"(
-body{margin:0;background:var(--paper);color:var(--ink);line-height:1.5;
-font:16px/1.5 system-ui,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}
-main{max-width:1120px;margin:0 auto;padding:28px 20px 60px}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
-h2{font-size:1.2rem;margin:2.6rem 0 .3rem;padding-top:.9rem;border-top:1px solid var(--grid)}
-h3{font-size:1rem;margin:1.6rem 0 .2rem;overflow-wrap:anywhere}
-p{margin:.2rem 0 .9rem;max-width:46rem;overflow-wrap:anywhere}
-.lead,.note{color:var(--ink2)}
-.note{font-size:.85rem}
-.frame{overflow-x:auto;margin:.6rem 0 1rem}
-.frame>.plot{min-width:620px}
-.frame.wide>.plot{min-width:820px}
-.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(290px,1fr));gap:14px 22px}
-.panels.whole{display:block;overflow-x:auto}
-.panels.whole .plot{min-width:620px;margin:.6rem 0}
-table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}
-th,td{padding:.4rem 0 .4rem 1.1rem;text-align:right;vertical-align:top;white-space:nowrap}
-th:first-child{text-align:left;font-weight:600;padding-left:0}
-thead th{color:var(--ink2);font-weight:600;border-bottom:1px solid var(--line)}
-tbody tr+tr>*{border-top:1px solid var(--grid)}
-td small{display:block;color:var(--ink2);font-size:.78rem}
-.text{text-align:left;white-space:normal;min-width:16rem}
-.key{width:.75em;height:.75em;margin-right:.5em;display:inline-block}
-.key .bar{stroke:none}
-pre{background:var(--band);padding:.8rem 1rem;border-radius:6px;font-size:.85rem;
-white-space:pre-wrap;overflow-wrap:anywhere}
-summary{cursor:pointer;font-weight:600;margin:.6rem 0}
-footer{margin-top:3rem;color:var(--ink2);font-size:.85rem}
-@media print{details>*{display:block}}
-)";
 
 constexpr int kPiecesPerPolicyMax = 4000;
 
@@ -69,17 +38,6 @@ jobs run together under MPS for a short while, to measure how fast each would be
 </td></tr>
 </tbody></table></div>
 )";
-
-std::string head(const StudyReport& study) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-      "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n",
-      xml_escaped(study.title),
-      plot_style(),
-      kPageStyle);
-}
 
 std::string summary(const StudyReport& study) {
   std::string out = fmt::format("<h1>{}</h1>\n<p class=\"lead\">{}; {}",
@@ -106,27 +64,19 @@ std::string base_name(const StudyReport& study) {
   return policy_key(base) + (base.cluster.empty() ? std::string() : " on " + base.cluster);
 }
 
-std::string section(std::string_view title, std::string_view text) {
-  return fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n", title, text);
-}
-
-std::string framed(const std::string& drawing) {
-  return "<div class=\"frame\">\n" + drawing + "</div>\n";
-}
-
 /// One line on each policy, and the words of the page.
 std::string meanings(const StudyReport& study) {
-  return section("What the words mean", "The policies of this study, then the terms.") +
+  return html_section("What the words mean", "The policies of this study, then the terms.") +
          html_policy_notes(study) + std::string(kGlossary);
 }
 
 /// What a study of several gaps is about.
 std::string sweep(const StudyReport& study) {
-  std::string out = section(
+  std::string out = html_section(
       "Over the load",
       "Mean job completion time by policy and mean gap between submissions; all seeds. A small gap "
       "is a high load. Bars: the 95 % confidence interval of the mean.");
-  out += framed(svg_line_plot(sweep_plot(study), Embedding::kInline));
+  out += html_framed(svg_line_plot(sweep_plot(study), Embedding::kInline));
   out += "<h3>Mean JCT, s</h3>\n" + html_sweep_table(study);
   out += fmt::format(
       "<h3>Change of the mean JCT against {}</h3>\n<p class=\"note\">At the same gap, "
@@ -162,7 +112,7 @@ std::string figures(const StudyReport& study) {
         kNote,
         policy_figures(study));
   } else {
-    out += html_overview(study, first_gap_rows(study)) + section("Policies", kNote) +
+    out += html_overview(study, first_gap_rows(study)) + html_section("Policies", kNote) +
            policy_figures(study);
   }
   out += "<details><summary>All figures, with units and formulas</summary>\n";
@@ -176,21 +126,22 @@ std::string per_cluster(const StudyReport& study, const Drawing& drawing) {
   for (const Rows& rows : rows_by_cluster(study, first_gap_rows(study))) {
     const std::string& cluster = study.policies[rows.front()].cluster;
     out += cluster.empty() ? cluster : fmt::format("<h3>{}</h3>\n", xml_escaped(cluster));
-    out += framed(drawing(rows));
+    out += html_framed(drawing(rows));
   }
   return out;
 }
 
 std::string distributions(const StudyReport& study) {
-  return section("How long jobs take",
-                 gap_note(study) +
-                     "Share of jobs that were done within a time after their submission; all jobs "
-                     "of all seeds.") +
+  return html_section(
+             "How long jobs take",
+             gap_note(study) +
+                 "Share of jobs that were done within a time after their submission; all jobs "
+                 "of all seeds.") +
          per_cluster(study, [&](const Rows& rows) { return html_distribution(study, rows); }) +
-         section("What the time goes into",
-                 gap_note(study) +
-                     "Mean time per finished job by kind; the parts add up to the mean JCT.") +
-         framed(html_breakdown(study, first_gap_rows(study)));
+         html_section("What the time goes into",
+                      gap_note(study) +
+                          "Mean time per finished job by kind; the parts add up to the mean JCT.") +
+         html_framed(html_breakdown(study, first_gap_rows(study)));
 }
 
 /// The seeds of the runs that stand for the others.
@@ -206,11 +157,12 @@ std::string representative_seeds(const StudyReport& study) {
 }
 
 std::string series(const StudyReport& study) {
-  return section("Queue and throughput",
-                 fmt::format("{}One run of each policy ({}). Long series are drawn as means over "
-                             "1/120 of the run.",
-                             gap_note(study),
-                             representative_seeds(study))) +
+  return html_section(
+             "Queue and throughput",
+             fmt::format("{}One run of each policy ({}). Long series are drawn as means over "
+                         "1/120 of the run.",
+                         gap_note(study),
+                         representative_seeds(study))) +
          per_cluster(study, [&](const Rows& rows) {
            return html_series(study, rows, &job::SeriesPoint::queue, "jobs waiting") +
                   html_series(study, rows, &job::SeriesPoint::stp, "STP (sum of the jobs' speeds)");
@@ -243,7 +195,7 @@ std::string timeline_of(const StudyReport& study, std::size_t index, const HtmlO
 }
 
 std::string timelines(const StudyReport& study, const HtmlOptions& options) {
-  std::string out = section(
+  std::string out = html_section(
       "GPUs over time",
       fmt::format(
           "{}One run of each policy ({}). Each band is a GPU, each row of it a memory slice; "
@@ -259,7 +211,7 @@ std::string timelines(const StudyReport& study, const HtmlOptions& options) {
 }
 
 std::string origin(const StudyReport& study) {
-  std::string out = section("How to get these figures", "Equal input gives equal output.");
+  std::string out = html_section("How to get these figures", "Equal input gives equal output.");
   if (!study.command.empty()) {
     out += fmt::format("<pre><code>{}</code></pre>\n", xml_escaped(study.command));
   }
@@ -269,7 +221,7 @@ std::string origin(const StudyReport& study) {
 }  // namespace
 
 std::string html_report(const StudyReport& study, const HtmlOptions& options) {
-  std::string out = head(study) + summary(study);
+  std::string out = html_page_begin(study.title) + summary(study);
   if (study.policies.empty()) {
     out += "<p>No policy was run.</p>\n";
   } else {
@@ -277,11 +229,7 @@ std::string html_report(const StudyReport& study, const HtmlOptions& options) {
            timelines(study, options);
   }
   out += origin(study);
-  out += fmt::format(
-      "<footer>Made by Septule {}. Nothing on this page is fetched from "
-      "elsewhere.</footer>\n",
-      xml_escaped(study.version));
-  return out + "</main>\n</body>\n</html>\n";
+  return out + html_page_end(study.version);
 }
 
 }  // namespace septule::report

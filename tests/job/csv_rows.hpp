@@ -11,12 +11,15 @@
 
 namespace septule::test {
 
-/// Rows of a plain CSV file (no quoting) by heading. For tests only.
+/// Rows of a plain CSV file by heading; cells may be quoted, without quotes inside. For tests only.
 inline std::vector<std::map<std::string, std::string>> csv_rows(const std::filesystem::path& path) {
   const auto cells_of = [](std::string_view line) {
     std::vector<std::string> cells(1);
+    bool is_quoted = false;
     for (const char c : line) {
-      if (c == ',') {
+      if (c == '"') {
+        is_quoted = !is_quoted;
+      } else if (c == ',' && !is_quoted) {
         cells.emplace_back();
       } else {
         cells.back() += c;

@@ -1,10 +1,14 @@
 // Counts every heap allocation of this test program through the replaced global operator new.
 #include <array>
+#include <bit>
 
 #include <gtest/gtest.h>
 
 #include "learn/learn_support.hpp"
+#include "learn/q_network.hpp"
 #include "learn/slice_net.hpp"
+#include "learn/window_features.hpp"
+#include "learn/window_support.hpp"
 #include "support/counted_heap.hpp"
 
 namespace septule::learn {
@@ -32,6 +36,36 @@ TEST(Allocations_SliceNet, AnswersWithoutHeap) {
       EXPECT_TRUE(is_answered);
     }
   }
+}
+
+TEST(Allocations_QNetwork, StepsWithoutHeap) {
+  // Aim: once a window's times are known, an episode of the window agent allocates nothing: neither
+  // steps nor what is seen nor the network's pass.
+  const test::WindowGpu gpu;
+  const test::GeneratedWindow window(gpu, 1, 12);
+  test::EpisodeBench bench(gpu, window.problem);
+  const auto network = QNetwork::make(test::drawn_window_net(1));
+  ASSERT_TRUE(network.has_value());
+  QNetwork::Scratch scratch;
+  Observation seen;
+  std::array<float, kActions> values{};
+  const auto play = [&] {
+    PartitionEnv env(bench.times);
+    network->begin(bench.rows, scratch);
+    while (!env.is_over()) {
+      observe(env, seen);
+      network->values(seen, scratch, values);
+      if (seen.is_choosing) {
+        (void)env.choose(seen.choices[0]);
+      } else {
+        (void)env.take(static_cast<std::size_t>(std::countr_zero(seen.may_take)));
+      }
+    }
+  };
+  play();
+  const long before = allocation_count.load();
+  play();
+  EXPECT_EQ(allocation_count.load(), before);
 }
 
 }  // namespace
