@@ -1,6 +1,7 @@
 #include "septule/window_picture.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,9 @@ job::TimelineSpan span_of(const plan::Schedule& schedule, SimTime begin, SimTime
       span.uses.push_back(place_of(*schedule.geometry, instance));
     }
   }
-  std::ranges::stable_sort(span.uses, {}, &Use::start);
+  std::ranges::sort(span.uses, [](const Use& a, const Use& b) {
+    return std::tuple(a.start, a.job) < std::tuple(b.start, b.job);
+  });
   return span;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,13 +119,20 @@ Json run_document(const WindowQuestion& question, const RunLine& line) {
   return job;
 }
 
+/// Ties by job.
+void sort_by_begin(std::vector<RunLine>& lines) {
+  std::ranges::sort(lines, [](const RunLine& a, const RunLine& b) {
+    return std::tuple(a.run->begin(), a.run->job) < std::tuple(b.run->begin(), b.run->job);
+  });
+}
+
 /// Lines by group; those of a timeline without groups all together.
 std::vector<std::pair<const plan::ScheduledGroup*, std::vector<RunLine>>> grouped(
     const plan::Schedule& schedule, const std::vector<RunLine>& lines) {
   std::vector<std::pair<const plan::ScheduledGroup*, std::vector<RunLine>>> out;
   if (schedule.groups.empty()) {
     out.emplace_back(nullptr, lines);
-    std::ranges::stable_sort(out.back().second, {}, &RunLine::begin_s);
+    sort_by_begin(out.back().second);
     return out;
   }
   for (const plan::ScheduledGroup& group : schedule.groups) {
@@ -154,7 +162,7 @@ std::string drawing(const WindowQuestion& question,
   if (lines.empty() || end <= 0) {
     return {};
   }
-  std::ranges::stable_sort(lines, {}, &RunLine::begin_s);
+  sort_by_begin(lines);
   std::size_t width = 0;
   for (const RunLine& line : lines) {
     width = std::max(width, question.problem.jobs[line.run->job].name.size());

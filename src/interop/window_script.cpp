@@ -119,7 +119,9 @@ class WindowScriptWriter {
       }
       sessions_.push_back(std::move(session));
     }
-    std::ranges::stable_sort(sessions_, {}, &Session::begin);
+    std::ranges::sort(sessions_, [](const Session& a, const Session& b) {
+      return std::tuple(a.begin, a.runs) < std::tuple(b.begin, b.runs);
+    });
     for (std::size_t i = 0; i < sessions_.size(); ++i) {
       for (const std::size_t run : sessions_[i].runs) {
         session_of_[run] = i;
