@@ -1,6 +1,8 @@
 // septule simulate: what a trace would have done under each policy.
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "learn/window_agent.hpp"
 #include "report/study_table.hpp"
 #include "septule/app.hpp"
 #include "septule/study_document.hpp"
@@ -127,6 +130,11 @@ Result<int> run_interruptibly(sim::Study& study, FinishedStudy& finished, StudyR
   return done ? Result<int>(0) : Result<int>(done.error());
 }
 
+bool has_policy(const sim::StudySpec& spec, std::string_view name) {
+  return std::ranges::any_of(
+      spec.policies, [&](const sched::PolicyVariant* policy) { return policy->name == name; });
+}
+
 Result<int> run_simulate(const Invocation& invocation, Context& context) {
   const std::string folder = invocation.text("out");
   const auto opening =
@@ -149,6 +157,14 @@ Result<int> run_simulate(const Invocation& invocation, Context& context) {
     say_warning(predictor.warning);
   }
   predictor.apply(spec.common);
+  std::unique_ptr<learn::WindowAgent> agent;
+  if (has_policy(spec, "hierarchical-rl")) {
+    // Without it (weights may not be built in) that policy plans exactly.
+    if (auto made = learn::WindowAgent::builtin(); made) {
+      agent = std::move(made).value();
+    }
+    spec.common.policy_setup.windows.learned = agent.get();
+  }
   SEPTULE_TRY(sim::Study study, sim::Study::make(std::move(spec)));
   SEPTULE_TRY_STATUS(check_layout(study, settings));
   SEPTULE_TRY_STATUS(say_unfitting(study, jobs, invocation.is_given("strict")));

@@ -15,10 +15,11 @@ namespace septule::sched {
 namespace {
 
 constexpr double kTie = 1e-9;
-/// What filling alone finds is taken only if it is worth so many times the plan's group: a group has
-/// four jobs at most, which is too few where all are serial; otherwise the plan knows better, for it
-/// thinks of who is left. On hpc-dl less or more changes little on one GPU; without a limit, mean
-/// JCT on eight is some 4 % shorter, but a queue of serial jobs alone gets half of its throughput.
+/// What filling alone finds is taken only if it is worth so many times the plan's group: a group
+/// has four jobs at most, which is too few where all are serial; otherwise the plan knows better,
+/// for it thinks of who is left. On hpc-dl less or more changes little on one GPU; without a limit,
+/// mean JCT on eight is some 4 % shorter, but a queue of serial jobs alone gets half of its
+/// throughput.
 constexpr double kGreedyLead = 1.25;
 /// Due jobs from which seats are filled.
 constexpr std::size_t kChoiceMax = 16;

@@ -196,7 +196,7 @@ void WindowPlanner::take_groups(const plan::Schedule& schedule, std::span<const 
     }
     groups_.push_back(std::move(seats));
   }
-  // That of the job due first comes first, and so on.
+  // That of the job due first comes first, and so on: no two groups share a job.
   const auto most_urgent = [&](const Group& group) {
     std::ptrdiff_t first = std::ssize(ids);
     for (const Seat& seat : group) {
@@ -204,7 +204,7 @@ void WindowPlanner::take_groups(const plan::Schedule& schedule, std::span<const 
     }
     return first;
   };
-  std::ranges::stable_sort(groups_, {}, most_urgent);
+  std::ranges::sort(groups_, {}, most_urgent);
 }
 
 }  // namespace septule::sched
