@@ -58,11 +58,21 @@ Result<gpu::ObservedGpu> fresh_gpu(const Invocation& invocation, const gpu::Geom
   if (text == "mig-off") {
     return gpu;
   }
-  SEPTULE_TRY(const gpu::LayoutRequest request, gpu::parse_layout_request(geometry, text));
-  for (const std::string& note : request.notes) {
+  const auto fault = [](const Error& error) {
+    return Error{error.code, fmt::format("--current: {}", error.message)};
+  };
+  const Result<gpu::LayoutRequest> request = gpu::parse_layout_request(geometry, text);
+  if (!request) {
+    return fault(request.error());
+  }
+  for (const std::string& note : request->notes) {
     say_note(note);
   }
-  SEPTULE_TRY(const gpu::Partition partition, gpu::place_layout_request(geometry, request));
+  const Result<gpu::Partition> placed = gpu::place_layout_request(geometry, *request);
+  if (!placed) {
+    return fault(placed.error());
+  }
+  const gpu::Partition& partition = *placed;
   const auto violations = gpu::check_partition(geometry, partition);
   if (!violations.empty()) {
     return Error{ErrorCode::kInvalidInput,
