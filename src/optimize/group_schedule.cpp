@@ -258,7 +258,7 @@ std::string no_room_text(const plan::WindowJob& job, const gpu::Geometry& geomet
                            geometry.key())
              : fmt::format(
                    "job {} needs {} of memory, and how much {} has for one job has not "
-                   "been published",
+                   "been published; jobs that state no memory are planned all the same",
                    quoted_for_message(job.name),
                    need,
                    geometry.key());
