@@ -16,11 +16,10 @@
 #include "base/rng.hpp"
 #include "gpu/builtin_catalogue.hpp"
 #include "gpu/sharing_template.hpp"
-#include "optimize/switch_costs.hpp"
 #include "optimize/window_optimizer.hpp"
-#include "plan/schedule_checker.hpp"
 #include "predict/job_generator.hpp"
 #include "predict/law_co_run.hpp"
+#include "support/window_faults.hpp"
 
 namespace septule::optimize::test {
 
@@ -145,49 +144,8 @@ inline std::unique_ptr<RandomWindow> random_window(const WindowDrawing& draw, st
   return window;
 }
 
-/// What the schedule checker says of an answer, rates and switches included.
-inline std::vector<plan::ScheduleViolation> violations_of(const WindowProblem& problem,
-                                                          const plan::Schedule& schedule) {
-  plan::ScheduleCheck check;
-  check.rules = problem.rules;
-  const auto instance_of = [](const plan::ScheduledInstance& instance) {
-    return gpu::GpuInstance{*instance.placed, instance.compute};
-  };
-  if (problem.costs != nullptr) {
-    check.create_time = [&, instance_of](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? create_time(problem.costs, instance_of(instance))
-                                         : Duration();
-    };
-    check.destroy_time = [&, instance_of](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? destroy_time(problem.costs, instance_of(instance))
-                                         : Duration();
-    };
-  }
-  if (problem.clock == GroupClock::kSpeedUp || problem.clock == GroupClock::kRefill) {
-    check.rates = [&](const plan::ScheduledInstance& instance,
-                      std::span<const plan::ScheduleClient> clients,
-                      std::span<double> out) {
-      std::vector<gpu::ComputePlacement> compute;
-      for (const gpu::ComputeInstance& each : instance.compute) {
-        compute.push_back(each.placement);
-      }
-      std::vector<predict::CoRunClient> asked;
-      for (const plan::ScheduleClient& client : clients) {
-        asked.push_back({client.job, client.compute, client.atp});
-      }
-      const auto profile =
-          instance.placed.has_value() ? std::optional(instance.placed->profile) : std::nullopt;
-      problem.model->rates({profile, compute}, asked, out);
-    };
-  }
-  return plan::check_schedule(schedule, problem.jobs, check);
-}
-
 inline void expect_clean(const WindowProblem& problem, const WindowAnswer& answer) {
-  for (const plan::ScheduleViolation& violation : violations_of(problem, answer.schedule)) {
-    ADD_FAILURE() << plan::schedule_violation_name(violation.kind) << ": " << violation.message;
-  }
-  EXPECT_EQ(answer.time, answer.schedule.makespan);
+  EXPECT_EQ(septule::test::wrong_with(problem, answer), "");
 }
 
 }  // namespace septule::optimize::test
