@@ -16,6 +16,7 @@
 #include "gpu/builtin_catalogue.hpp"
 #include "gpu/sharing_template.hpp"
 #include "optimize/group_time.hpp"
+#include "predict/any_law.hpp"
 #include "predict/law_co_run.hpp"
 
 namespace septule {
@@ -39,16 +40,7 @@ struct Setting {
   Setting() {
     Rng rng(7);
     for (std::size_t i = 0; i < kJobs; ++i) {
-      LawJob job;
-      const double serial = 0.5 * rng.uniform();
-      const double memory = 0.4 * rng.uniform();
-      const double usable = 0.2 + 0.8 * rng.uniform();
-      job.law = {.serial = serial,
-                 .compute = (1 - serial - memory) * usable,
-                 .memory = memory,
-                 .usable = usable};
-      job.kernel = Duration::nanoseconds(static_cast<std::int64_t>(3000 + rng.below(500000)));
-      jobs.push_back(job);
+      jobs.push_back(predict::test::any_law(rng));
       window.push_back(
           {.name = std::to_string(i),
            .user = "u",

@@ -18,12 +18,11 @@
 #include "base/rng.hpp"
 #include "gpu/builtin_catalogue.hpp"
 #include "gpu/sharing_template.hpp"
-#include "job/csv_rows.hpp"
 #include "job/metrics.hpp"
 #include "learn/window_agent.hpp"
+#include "optimize/measured_windows.hpp"
 #include "optimize/window_methods.hpp"
 #include "predict/job_traits.hpp"
-#include "predict/measured_co_run.hpp"
 #include "predict/measured_jobs.hpp"
 #include "predict/measured_pairs.hpp"
 
@@ -35,61 +34,35 @@ constexpr int kWindows = 60;
 constexpr std::size_t kJobs = 12;
 constexpr std::int64_t kUnits = std::int64_t{1} << 40U;
 
-/// Everything measured, by index of job.
-struct Measurements {
-  std::vector<predict::test::MeasuredJob> jobs;
-  std::vector<predict::MeasuredSpeed> speeds;
-  std::vector<predict::MeasuredPair> pairs;
-  std::vector<predict::JobTraits> traits;
-};
-
-/// The whole GPU and the instances up to 4g: the pairs on 7g have a caveat of their own.
-std::optional<ProfileIndex> profile_of(const gpu::Geometry& geometry, const std::string& slice) {
-  return slice == "full" ? std::nullopt
-                         : geometry.plain_profile(ComputeSlices(slice.front() - '0'));
-}
-
-Measurements read(const std::filesystem::path& root, const gpu::Geometry& geometry) {
-  Measurements out;
-  out.jobs = predict::test::inference_jobs(root);
-  std::map<std::string, std::size_t> index;
-  for (std::size_t i = 0; i < out.jobs.size(); ++i) {
-    const predict::test::MeasuredJob& job = out.jobs[i];
-    index[job.name] = i;
-    const double whole = job.points.at("full").step;
-    for (const auto& [slice, point] : job.points) {
-      if (slice != "full") {
-        const auto profile = profile_of(geometry, slice);
-        SEPTULE_CHECK(profile.has_value(), "an A100 has the profile");
-        out.speeds.push_back({.job = i, .profile = *profile, .speed = whole / point.step});
-      }
-    }
+/// Traits by name of job, in the order of names: what was fitted to a job's times alone.
+std::map<std::string, predict::JobTraits> fitted_traits(const std::filesystem::path& root,
+                                                        const gpu::Geometry& geometry) {
+  std::map<std::string, predict::JobTraits> out;
+  for (const predict::test::MeasuredJob& job : predict::test::inference_jobs(root)) {
     const predict::SoloLaw law = predict::fit_law(job.all(), predict::LawForm::kWhole);
     predict::LawJob of{.law = law};
-    of.kernel = Duration::nanoseconds(
-        static_cast<std::int64_t>(whole * 1e6 / predict::test::kernels_of(job.model)));
-    predict::JobTraits traits =
-        predict::traits_of(geometry, of, Duration::nanoseconds(100'000'000'000));
-    out.traits.push_back(traits);
+    of.kernel = Duration::nanoseconds(static_cast<std::int64_t>(
+        job.points.at("full").step * 1e6 / predict::test::kernels_of(job.model)));
+    out[job.name] = predict::traits_of(geometry, of, Duration::milliseconds(100000));
   }
-  for (const auto& row :
-       test::csv_rows(root / "data/hierarchical/sustech_a100_80gb_pairs_mig_mps.csv")) {
-    const std::string& partition = row.at("partition");
-    if (row.at("mean1_ms").empty() || partition.starts_with("7g")) {
-      continue;
-    }
-    const std::size_t first = index.at(row.at("model1") + ":" + row.at("batch1"));
-    const std::size_t second = index.at(row.at("model2") + ":" + row.at("batch2"));
-    if (first == second) {
-      continue;
-    }
-    out.pairs.push_back(
-        {.first = first,
-         .second = second,
-         .profile = profile_of(geometry, partition == "full" ? partition : partition.substr(0, 2)),
-         .slowdown = {test::number_of(row, "slowdown1_vs_solo_same_partition"),
-                      test::number_of(row, "slowdown2")}});
+  return out;
+}
+
+/// Everything measured.
+struct Measurements {
+  test::MeasuredWindows windows;
+  std::map<std::string, predict::JobTraits> traits;
+  std::vector<std::size_t> by_name;  ///< jobs of `windows` in the order of names
+};
+
+Measurements read(const std::filesystem::path& root, const gpu::Geometry& geometry) {
+  Measurements out{.windows = test::measured_windows(geometry, root),
+                   .traits = fitted_traits(root, geometry),
+                   .by_name = {}};
+  for (std::size_t i = 0; i < out.windows.names.size(); ++i) {
+    out.by_name.push_back(i);
   }
+  std::ranges::sort(out.by_name, {}, [&](std::size_t i) { return out.windows.names[i]; });
   return out;
 }
 
@@ -102,51 +75,23 @@ void report(const Measurements& all,
             const gpu::SharingCatalogue& templates,
             const optimize::WindowOptimizer& agent,
             optimize::GroupClock clock) {
-  const auto model = predict::MeasuredCoRunModel::make(all.jobs.size(), all.speeds, all.pairs);
-  SEPTULE_CHECK(model.has_value(), "measured figures are valid");
   constexpr std::array<const char*, 5> kMethods = {"exact", "rl", "beam", "greedy", "time-sharing"};
   std::array<Figures, kMethods.size()> figures;
   for (int seed = 0; seed < kSeeds; ++seed) {
     Rng rng(static_cast<std::uint64_t>(seed));
     for (int window = 0; window < kWindows; ++window) {
-      std::vector<std::size_t> order(all.jobs.size());
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        order[i] = i;
-      }
+      std::vector<std::size_t> order = all.by_name;
       rng.shuffle(std::span(order));
-      order.resize(kJobs);
-      // The window's own part of the measurements, numbered anew.
-      std::vector<std::size_t> number(all.jobs.size(), kJobs);
-      std::vector<plan::WindowJob> jobs;
+      const test::DrawnWindow drawn = test::window_of(all.windows, std::span(order).first(kJobs));
       std::vector<predict::JobTraits> traits;
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        number[order[i]] = i;
-        jobs.push_back({.name = all.jobs[order[i]].name,
-                        .user = "one",
-                        .trust = {},
-                        .memory = Bytes::mebibytes(1),  // pairs that did not fit have no figures
-                        .solo = all.traits[order[i]].solo});
-        traits.push_back(all.traits[order[i]]);
+      for (const plan::WindowJob& job : drawn.jobs) {
+        traits.push_back(all.traits.at(job.name));
       }
-      std::vector<predict::MeasuredSpeed> speeds;
-      for (predict::MeasuredSpeed one : all.speeds) {
-        if (number[one.job] < kJobs) {
-          one.job = number[one.job];
-          speeds.push_back(one);
-        }
-      }
-      std::vector<predict::MeasuredPair> pairs;
-      for (predict::MeasuredPair one : all.pairs) {
-        if (number[one.first] < kJobs && number[one.second] < kJobs) {
-          one.first = number[one.first];
-          one.second = number[one.second];
-          pairs.push_back(one);
-        }
-      }
-      const auto here = predict::MeasuredCoRunModel::make(kJobs, speeds, pairs);
-      SEPTULE_CHECK(here.has_value(), "a part of valid figures is valid");
-      optimize::WindowProblem problem{
-          .jobs = jobs, .model = here->get(), .catalogue = &templates, .traits = traits};
+      optimize::WindowProblem problem{.jobs = drawn.jobs,
+                                      .model = drawn.model.get(),
+                                      .catalogue = &templates,
+                                      .traits = traits,
+                                      .rules = {.mps_users = plan::SharingRules::Users::kAnyUsers}};
       problem.clock = clock;
       double exact = 0;
       for (std::size_t m = 0; m < kMethods.size(); ++m) {
@@ -195,7 +140,7 @@ int run(const std::filesystem::path& root) {
     return 1;
   }
   const Measurements all = read(root, **geometry);
-  fmt::print("{} jobs, {} pairs\n", all.jobs.size(), all.pairs.size());
+  fmt::print("{} jobs\n", all.windows.names.size());
   report(all, *templates, **agent, optimize::GroupClock::kSpeedUp);
   report(all, *templates, **agent, optimize::GroupClock::kSteadyState);
   return 0;

@@ -7,10 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/rng.hpp"
-#include "optimize/phase_layout.hpp"
+#include "optimize/phase_schedule.hpp"
 #include "optimize/phase_search.hpp"
 #include "optimize/seat_rates.hpp"
 
@@ -188,35 +186,10 @@ std::optional<PhasePlan> find_groups(PhasePlanner& planner, std::int64_t units_e
 
 Result<WindowAnswer> LocalOptimizer::optimize(const WindowProblem& problem,
                                               WorkBudget& budget) const {
-  SEPTULE_TRY_STATUS(check_window_problem(problem));
-  if (problem.jobs.size() > kSeatedJobsMax) {
-    return Error{ErrorCode::kInvalidInput,
-                 fmt::format("a window of {} jobs; method local takes up to {}",
-                             problem.jobs.size(),
-                             kSeatedJobsMax)};
-  }
-  WindowAnswer answer;
-  answer.method = name();
-  answer.schedule.geometry = problem.catalogue->geometry;
-  if (problem.jobs.empty()) {
-    return answer;
-  }
-  const std::int64_t units_before = budget.units_spent();
-  SeatRates rates(problem);
-  SEPTULE_TRY_STATUS(check_jobs_run_alone(rates));
-  PhasePlanner planner(rates, SeatRule::kOneJob, budget);
-  const std::optional<PhasePlan> plan =
-      find_groups(planner, budget.units_spent() + budget.units_left());
-  if (!plan.has_value()) {
-    return Error{ErrorCode::kBlocked,
-                 fmt::format("no template of {} takes these jobs above a fairness floor of {}",
-                             problem.catalogue->geometry->key(),
-                             problem.rules.fairness)};
-  }
-  answer.schedule = make_phase_schedule(planner, *plan);
-  answer.time = answer.schedule.makespan;
-  answer.units_spent = budget.units_spent() - units_before;
-  return answer;
+  return optimize_phases(
+      problem, budget, SeatRule::kOneJob, name(), [&budget](PhasePlanner& planner) {
+        return find_groups(planner, budget.units_spent() + budget.units_left());
+      });
 }
 
 }  // namespace septule::optimize

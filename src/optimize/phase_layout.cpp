@@ -133,34 +133,22 @@ PhaseLayout lay_out_phases(const WindowProblem& problem, std::span<const LaidPha
   return layer.finish();
 }
 
-namespace {
-
-/// Runs of a domain whose jobs begin together, by the problem's clock.
-void lay_out_group(PhasePlanner& planner,
-                   const DomainQueues& queues,
-                   const plan::ScheduledGroup& group,
-                   std::size_t instance,
-                   std::vector<plan::ScheduledRun>& out) {
-  const WindowProblem& problem = planner.rates().problem();
-  InlineVector<std::size_t, gpu::kSeatsMax> jobs;
-  for (const std::vector<SeatedJob>& seat : queues.seats) {
-    jobs.push_back(seat.empty() ? kNoJob : std::size_t{seat.front()});
-  }
-  if (std::all_of(jobs.begin(), jobs.end(), [](std::size_t job) { return job == kNoJob; })) {
-    return;
-  }
+void lay_out_together(const GroupTimer& timer,
+                      std::size_t domain,
+                      std::span<const std::size_t> jobs,
+                      const plan::ScheduledGroup& group,
+                      std::size_t instance,
+                      std::vector<plan::ScheduledRun>& out) {
+  const WindowProblem& problem = timer.problem();
   std::array<RunPieces, gpu::kSeatsMax> pieces;
   const std::optional<DomainTime> time =
-      planner.rates().timer().runs(queues.domain,
-                                   std::span(jobs.begin(), jobs.size()),
-                                   group.begin,
-                                   std::span(pieces).first(jobs.size()));
+      timer.runs(domain, jobs, group.begin, std::span(pieces).first(jobs.size()));
   SEPTULE_CHECK(time.has_value(), "a group that is laid out is possible");
   for (std::size_t s = 0; s < jobs.size(); ++s) {
     if (jobs[s] == kNoJob) {
       continue;
     }
-    const gpu::Seat& seat = problem.catalogue->domains[queues.domain].seats[s];
+    const gpu::Seat& seat = problem.catalogue->domains[domain].seats[s];
     plan::ScheduledRun run{
         jobs[s], instance, seat.compute, seat.atp, {pieces[s].begin(), pieces[s].end()}};
     if (problem.clock == GroupClock::kSteadyState) {
@@ -170,51 +158,6 @@ void lay_out_group(PhasePlanner& planner,
     }
     out.push_back(std::move(run));
   }
-}
-
-plan::ScheduledGroup group_of(const SeatPhase& phase, SimTime begin, Duration length) {
-  plan::ScheduledGroup group;
-  group.begin = begin;
-  group.end = begin + length;
-  for (const DomainQueues& queues : phase.domains) {
-    for (const std::vector<SeatedJob>& seat : queues.seats) {
-      group.jobs.insert(group.jobs.end(), seat.begin(), seat.end());
-    }
-  }
-  std::sort(group.jobs.begin(), group.jobs.end());
-  return group;
-}
-
-}  // namespace
-
-plan::Schedule make_phase_schedule(PhasePlanner& planner, const PhasePlan& plan) {
-  std::vector<LaidPhase> phases;
-  for (const SeatPhase& phase : plan.phases) {
-    phases.push_back({phase.shape, Duration::nanoseconds(planner.length_ns(phase))});
-  }
-  PhaseLayout layout = lay_out_phases(planner.rates().problem(), phases);
-  plan::Schedule& schedule = layout.schedule;
-  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
-    const SeatPhase& phase = plan.phases[p];
-    plan::ScheduledGroup group = group_of(phase, layout.begins[p], phases[p].length);
-    group.template_name = planner.catalogue().templates[phase.shape].name;
-    for (std::size_t d = 0; d < phase.domains.size(); ++d) {
-      const std::size_t instance = layout.instances[p][d];
-      if (planner.is_refilling()) {
-        lay_out_queues(
-            planner.rates(), phase.domains[d], layout.begins[p], instance, schedule.runs);
-      } else {
-        lay_out_group(planner, phase.domains[d], group, instance, schedule.runs);
-      }
-    }
-    if (planner.rule() == SeatRule::kOneJob) {
-      schedule.groups.push_back(std::move(group));
-    }
-  }
-  std::sort(schedule.runs.begin(), schedule.runs.end(), [](const auto& a, const auto& b) {
-    return a.job < b.job;
-  });
-  return std::move(layout.schedule);
 }
 
 }  // namespace septule::optimize

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "optimize/phase_plan.hpp"
+#include "optimize/group_time.hpp"
 #include "optimize/window_optimizer.hpp"
 #include "plan/schedule.hpp"
 
@@ -33,9 +33,15 @@ struct PhaseLayout {
 /// first instance. The makespan is the end of the last phase.
 PhaseLayout lay_out_phases(const WindowProblem& problem, std::span<const LaidPhase> phases);
 
-/// The whole schedule of a plan: instances as above, a run for each job, and with SeatRule::kOneJob
-/// a group for each phase. With kSteadyState each run is laid out over its group's time, at the one
-/// speed that does its work in it. Every domain of the plan can be worked off.
-plan::Schedule make_phase_schedule(PhasePlanner& planner, const PhasePlan& plan);
+/// Adds a run for each of `jobs` (one for each seat of the domain, kNoJob for none) that begin
+/// together in an instance, by the problem's clock. With kSteadyState each is laid out over its
+/// group's time, at the one speed that does its work in it. Possible jobs only (GroupTimer::time()
+/// has a value); `group` needs its begin and end.
+void lay_out_together(const GroupTimer& timer,
+                      std::size_t domain,
+                      std::span<const std::size_t> jobs,
+                      const plan::ScheduledGroup& group,
+                      std::size_t instance,
+                      std::vector<plan::ScheduledRun>& out);
 
 }  // namespace septule::optimize

@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/rng.hpp"
 #include "optimize/local_search.hpp"
-#include "optimize/phase_layout.hpp"
 #include "optimize/phase_plan.hpp"
+#include "optimize/phase_schedule.hpp"
 #include "optimize/phase_search.hpp"
 #include "optimize/seat_rates.hpp"
 
@@ -100,39 +98,21 @@ void add_groups(PhasePlanner& planner, std::vector<Candidate>& candidates) {
 
 Result<WindowAnswer> RefillOptimizer::optimize(const WindowProblem& problem,
                                                WorkBudget& budget) const {
-  SEPTULE_TRY_STATUS(check_window_problem(problem));
-  if (problem.jobs.size() > kSeatedJobsMax) {
-    return Error{ErrorCode::kInvalidInput,
-                 fmt::format("a window of {} jobs; method refill takes up to {}",
-                             problem.jobs.size(),
-                             kSeatedJobsMax)};
-  }
-  WindowAnswer answer;
-  answer.method = name();
-  answer.schedule.geometry = problem.catalogue->geometry;
-  if (problem.jobs.empty()) {
-    return answer;
-  }
-  const std::int64_t units_before = budget.units_spent();
   // Whatever the clock, company changes rates here, for the groups to start from too.
   WindowProblem refilled = problem;
   refilled.clock = GroupClock::kRefill;
-  SeatRates rates(refilled);
-  SEPTULE_TRY_STATUS(check_jobs_run_alone(rates));
-  PhasePlanner planner(rates, SeatRule::kQueue, budget);
-  std::vector<Candidate> candidates = first_plans(planner);
-  add_groups(planner, candidates);
-  if (candidates.empty()) {
-    return Error{ErrorCode::kBlocked,
-                 fmt::format("no template of {} takes these jobs above a fairness floor of {}",
-                             problem.catalogue->geometry->key(),
-                             problem.rules.fairness)};
-  }
-  const PhasePlan plan = improved(planner, std::move(candidates));
-  answer.schedule = make_phase_schedule(planner, plan);
-  answer.time = answer.schedule.makespan;
-  answer.units_spent = budget.units_spent() - units_before;
-  return answer;
+  return optimize_phases(refilled,
+                         budget,
+                         SeatRule::kQueue,
+                         name(),
+                         [](PhasePlanner& planner) -> std::optional<PhasePlan> {
+                           std::vector<Candidate> candidates = first_plans(planner);
+                           add_groups(planner, candidates);
+                           if (candidates.empty()) {
+                             return std::nullopt;
+                           }
+                           return improved(planner, std::move(candidates));
+                         });
 }
 
 }  // namespace septule::optimize

@@ -63,11 +63,13 @@ std::vector<plan::ScheduleViolation> check_window_answer(const WindowProblem& pr
   if (problem.costs != nullptr) {
     add_costs(*problem.costs, check);
   }
-  if (problem.clock == GroupClock::kSteadyState) {
+  // A timeline without groups is what it is, whatever the clock.
+  const GroupClock clock = answer.schedule.groups.empty() ? GroupClock::kRefill : problem.clock;
+  if (clock == GroupClock::kSteadyState) {
     check.rules.fairness = 0;
   } else {
-    check.company = problem.clock == GroupClock::kIdle ? ScheduleCheck::Company::kAtBegin
-                                                       : ScheduleCheck::Company::kPresent;
+    check.company = clock == GroupClock::kIdle ? ScheduleCheck::Company::kAtBegin
+                                               : ScheduleCheck::Company::kPresent;
     check.rates = [&problem](const ScheduledInstance& instance,
                              std::span<const ScheduleClient> clients,
                              std::span<double> out) {

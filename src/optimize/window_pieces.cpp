@@ -1,28 +1,13 @@
 #include "optimize/window_pieces.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <utility>
 
-#include "base/check.hpp"
 #include "optimize/switch_costs.hpp"
 
 namespace septule::optimize {
-
-void WindowPart::Model::rates(const predict::CoRunPlace& place,
-                              std::span<const predict::CoRunClient> clients,
-                              std::span<double> out) const {
-  std::array<predict::CoRunClient, gpu::kSeatsMax> asked{};
-  SEPTULE_CHECK(clients.size() <= asked.size(), "a domain has at most kSeatsMax clients");
-  std::ranges::copy(clients, asked.begin());
-  const std::span<predict::CoRunClient> of = std::span(asked).first(clients.size());
-  for (predict::CoRunClient& client : of) {
-    client.job = numbers_[client.job];
-  }
-  whole_.rates(place, of, out);
-}
 
 WindowPart::WindowPart(const WindowProblem& whole, std::span<const std::size_t> jobs)
     : numbers_(jobs.begin(), jobs.end()), model_(*whole.model, numbers_), problem_(whole) {

@@ -12,7 +12,8 @@
 #include "optimize/group_table.hpp"
 #include "optimize/window_dp.hpp"
 #include "optimize/window_optimizer.hpp"
-#include "predict/co_run_model.hpp"
+#include "predict/co_run_views.hpp"
+#include "predict/job_traits.hpp"
 
 namespace septule::optimize {
 
@@ -34,26 +35,10 @@ class WindowPart {
   SeatedGroup of_whole(SeatedGroup group) const;
 
  private:
-  /// The window's model with the jobs of the part.
-  class Model final : public predict::CoRunModel {
-   public:
-    Model(const predict::CoRunModel& whole, const std::vector<std::size_t>& numbers)
-        : whole_(whole), numbers_(numbers) {}
-    std::size_t job_count() const override { return numbers_.size(); }
-    void rates(const predict::CoRunPlace& place,
-               std::span<const predict::CoRunClient> clients,
-               std::span<double> out) const override;
-    bool only_slows() const override { return whole_.only_slows(); }
-
-   private:
-    const predict::CoRunModel& whole_;
-    const std::vector<std::size_t>& numbers_;
-  };
-
   std::vector<std::size_t> numbers_;
   std::vector<plan::WindowJob> jobs_;
   std::vector<predict::JobTraits> traits_;
-  Model model_;
+  predict::SelectedCoRun model_;
   WindowProblem problem_;
 };
 

@@ -8,9 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "learn/window_support.hpp"
-#include "optimize/switch_costs.hpp"
 #include "optimize/window_dp.hpp"
-#include "plan/schedule_checker.hpp"
+#include "support/window_faults.hpp"
 
 namespace septule::learn {
 namespace {
@@ -38,35 +37,6 @@ Duration time_sharing(const optimize::WindowProblem& problem) {
   return sum;
 }
 
-/// What is wrong with an answer by the independent checker, with rates by the model.
-std::string faults(const optimize::WindowProblem& problem, const optimize::WindowAnswer& answer) {
-  plan::ScheduleCheck check;
-  check.rules = problem.rules;
-  check.rates = [&](const plan::ScheduledInstance& instance,
-                    std::span<const plan::ScheduleClient> clients,
-                    std::span<double> out) {
-    std::vector<gpu::ComputePlacement> compute;
-    for (const gpu::ComputeInstance& one : instance.compute) {
-      compute.push_back(one.placement);
-    }
-    std::vector<predict::CoRunClient> asked;
-    for (const plan::ScheduleClient& client : clients) {
-      asked.push_back({.job = client.job, .compute = client.compute, .atp = client.atp});
-    }
-    predict::CoRunPlace place{.profile = std::nullopt, .compute = compute};
-    if (instance.placed) {
-      place.profile = instance.placed->profile;
-    }
-    problem.model->rates(place, asked, out);
-  };
-  std::string text;
-  for (const plan::ScheduleViolation& one :
-       plan::check_schedule(answer.schedule, problem.jobs, check)) {
-    text += one.message + "\n";
-  }
-  return text;
-}
-
 TEST(WindowAgent, Answers_HoldBeforeTheChecker) {
   // Aim: whatever the weights, windows of 0 to 30 jobs get a valid schedule that is no slower than
   // one job after another.
@@ -75,7 +45,7 @@ TEST(WindowAgent, Answers_HoldBeforeTheChecker) {
     WorkBudget budget(kUnits);
     const auto answer = agent_of(seed)->optimize(window.problem, budget);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
-    EXPECT_EQ(faults(window.problem, *answer), "");
+    EXPECT_EQ(test::wrong_with(window.problem, *answer), "");
     EXPECT_LE(answer->time, time_sharing(window.problem));
     EXPECT_EQ(answer->method, "rl");
     EXPECT_EQ(answer->certificate.proof, plan::Proof::kNone);
@@ -111,7 +81,7 @@ TEST(WindowAgent, OtherGpusOfTheGrid_AreTaken) {
       EXPECT_EQ(answer.error().code, ErrorCode::kBlocked) << answer.error().message;
       continue;
     }
-    EXPECT_EQ(faults(window.problem, *answer), "");
+    EXPECT_EQ(test::wrong_with(window.problem, *answer), "");
   }
 }
 
@@ -164,7 +134,7 @@ TEST(WindowAgent, WhatIsNotKnown_IsNotGuessed) {
     WorkBudget budget(kUnits);
     const auto answer = agent_of(seed)->optimize(window.problem, budget);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
-    EXPECT_EQ(faults(window.problem, *answer), "");
+    EXPECT_EQ(test::wrong_with(window.problem, *answer), "");
   }
 }
 
@@ -205,7 +175,7 @@ TEST(WindowAgent, NoBudget_RunsOneAfterAnother) {
   WorkBudget budget(0);
   const auto answer = agent_of(5)->optimize(window.problem, budget);
   ASSERT_TRUE(answer.has_value()) << answer.error().message;
-  EXPECT_EQ(faults(window.problem, *answer), "");
+  EXPECT_EQ(test::wrong_with(window.problem, *answer), "");
   EXPECT_EQ(answer->time, time_sharing(window.problem));
 }
 
@@ -220,7 +190,7 @@ TEST(WindowAgent, FewTemplates_AreEnough) {
     WorkBudget budget(kUnits);
     const auto answer = agent_of(4)->optimize(window.problem, budget);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
-    EXPECT_EQ(faults(window.problem, *answer), "");
+    EXPECT_EQ(test::wrong_with(window.problem, *answer), "");
   }
 }
 

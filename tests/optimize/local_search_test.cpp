@@ -77,14 +77,7 @@ TEST(LocalSearch, LargeWindow_HoldsAndSavesTime) {
 TEST(LocalSearch, EqualProblems_EqualAnswers) {
   // Aim: chance is seeded by the method alone.
   const auto window = random_window({.jobs = 18}, 5);
-  WorkBudget one(kUnits);
-  WorkBudget two(kUnits);
-  const auto a = LocalOptimizer().optimize(window->problem, one);
-  const auto b = LocalOptimizer().optimize(window->problem, two);
-  ASSERT_TRUE(a.has_value());
-  ASSERT_TRUE(b.has_value());
-  EXPECT_EQ(plan::schedule_text(a->schedule, window->jobs),
-            plan::schedule_text(b->schedule, window->jobs));
+  test::expect_same_answer_twice(LocalOptimizer(), *window, kUnits);
 }
 
 TEST(LocalSearch, NoBudgetEmptyWindowGiantJob_AreClear) {

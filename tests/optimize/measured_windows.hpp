@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@
 #include "predict/measured_co_run.hpp"
 
 // Windows of measured inference jobs (44 jobs of 11 models on an A100-80GB: alone on each slice,
-// and all pairs under default MPS), from reference material. For tests and for
-// bench/window_report.cpp.
+// and all pairs under default MPS), from reference material. For
+// bench/window_report.cpp and bench/window_rl_report.cpp.
 namespace septule::test {
 
 /// The 44 jobs with what was measured of them. Every job has the same work on the whole GPU.
@@ -86,20 +87,16 @@ inline MeasuredWindows measured_windows(const gpu::Geometry& gpu,
   return out;
 }
 
-/// A window of different jobs, drawn without replacement; `model` is the window's part of the whole
-/// table.
+/// A window of measured jobs; `model` is its part of the whole table.
 struct DrawnWindow {
   std::vector<std::size_t> members;  ///< numbers in MeasuredWindows::names
   std::vector<plan::WindowJob> jobs;
   std::unique_ptr<predict::SelectedCoRun> model;
 };
 
-inline DrawnWindow draw_measured(const MeasuredWindows& all, std::size_t size, Rng rng) {
+inline DrawnWindow window_of(const MeasuredWindows& all, std::span<const std::size_t> members) {
   DrawnWindow out;
-  std::vector<std::size_t> numbers(all.names.size());
-  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-  rng.shuffle(std::span<std::size_t>(numbers));
-  out.members.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(size));
+  out.members.assign(members.begin(), members.end());
   for (const std::size_t member : out.members) {
     // Where a pair did not fit it was not measured, so no memory needs to be known.
     out.jobs.push_back({.name = all.names[member],
@@ -110,6 +107,14 @@ inline DrawnWindow draw_measured(const MeasuredWindows& all, std::size_t size, R
   }
   out.model = std::make_unique<predict::SelectedCoRun>(*all.model, out.members);
   return out;
+}
+
+/// Different jobs, drawn without replacement.
+inline DrawnWindow draw_measured(const MeasuredWindows& all, std::size_t size, Rng rng) {
+  std::vector<std::size_t> numbers(all.names.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  rng.shuffle(std::span<std::size_t>(numbers));
+  return window_of(all, std::span(numbers).first(size));
 }
 
 }  // namespace septule::test

@@ -12,13 +12,12 @@
 #include "gpu/builtin_catalogue.hpp"
 #include "optimize/group_support.hpp"
 #include "optimize/switch_costs.hpp"
-#include "plan/schedule_checker.hpp"
+#include "support/window_faults.hpp"
 
 namespace septule::optimize {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 /// A window on one GPU: rates fall with an instance's share of the compute slices.
 class SliceRates final : public predict::CoRunModel {
@@ -67,38 +66,6 @@ class MoldableWindowTest : public ::testing::Test {
     problem_ = {.jobs = jobs_, .model = model_.get(), .catalogue = &sharing_, .costs = &costs_};
   }
 
-  std::vector<std::string> faults(const WindowAnswer& answer) const {
-    plan::ScheduleCheck check{.rules = problem_.rules};
-    const auto instance_of = [](const plan::ScheduledInstance& scheduled) {
-      return gpu::GpuInstance{*scheduled.placed, scheduled.compute};
-    };
-    check.create_time = [&, this](const plan::ScheduledInstance& instance) {
-      return create_time(problem_.costs, instance_of(instance));
-    };
-    check.destroy_time = [&, this](const plan::ScheduledInstance& instance) {
-      return destroy_time(problem_.costs, instance_of(instance));
-    };
-    check.rates = [this](const plan::ScheduledInstance& instance,
-                         std::span<const plan::ScheduleClient> clients,
-                         std::span<double> out) {
-      std::vector<gpu::ComputePlacement> compute;
-      for (const gpu::ComputeInstance& one : instance.compute) {
-        compute.push_back(one.placement);
-      }
-      std::vector<predict::CoRunClient> asked;
-      for (const plan::ScheduleClient& client : clients) {
-        asked.push_back({client.job, client.compute, client.atp});
-      }
-      model_->rates({instance.placed->profile, compute}, asked, out);
-    };
-    std::vector<std::string> texts;
-    for (const plan::ScheduleViolation& violation :
-         plan::check_schedule(answer.schedule, jobs_, check)) {
-      texts.push_back(violation.message);
-    }
-    return texts;
-  }
-
   WindowAnswer answered(MoldableMethod method) const {
     WorkBudget budget(100000);
     const Result<WindowAnswer> answer = MoldableWindow(method).optimize(problem_, budget);
@@ -132,11 +99,10 @@ TEST_F(MoldableWindowTest, Optimize_RandomWindows_HoldBeforeTheChecker) {
     for (const GpuCut& cut : cuts) {
       problem_.initial = cut;
       const WindowAnswer ours = answered(MoldableMethod::kMoldable);
-      EXPECT_THAT(faults(ours), IsEmpty()) << seed;
-      EXPECT_EQ(ours.time, ours.schedule.makespan);
+      EXPECT_EQ(septule::test::wrong_with(problem_, ours), "") << seed;
       for (const MoldableMethod method : {MoldableMethod::kFar, MoldableMethod::kStatic}) {
         const WindowAnswer other = answered(method);
-        EXPECT_THAT(faults(other), IsEmpty()) << seed;
+        EXPECT_EQ(septule::test::wrong_with(problem_, other), "") << seed;
         EXPECT_LE(ours.time, other.time) << seed;
         EXPECT_EQ(other.method, moldable_method_name(method));
       }
@@ -172,7 +138,7 @@ TEST_F(MoldableWindowTest, Optimize_FairnessFloor_KeepsJobsOffSmallInstances) {
   problem_.model = model_.get();
   problem_.rules.fairness = 0.9;
   const WindowAnswer answer = answered(MoldableMethod::kMoldable);
-  EXPECT_THAT(faults(answer), IsEmpty());
+  EXPECT_EQ(septule::test::wrong_with(problem_, answer), "");
   EXPECT_EQ(answer.schedule.instances.size(), 1U);
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,71 +12,17 @@
 
 #include "base/check.hpp"
 #include "base/rng.hpp"
-#include "gpu/builtin_catalogue.hpp"
 #include "gpu/sharing_template.hpp"
-#include "optimize/switch_costs.hpp"
 #include "optimize/window_optimizer.hpp"
-#include "plan/schedule_checker.hpp"
+#include "optimize/window_support.hpp"
 #include "predict/job_generator.hpp"
 #include "predict/law_co_run.hpp"
+#include "support/window_faults.hpp"
 
 namespace septule::optimize::test {
 
-/// Rates without any order in them: a number drawn for each job in each company, 0 now and then.
-class ChanceCoRun final : public predict::CoRunModel {
- public:
-  ChanceCoRun(std::size_t job_count, std::uint64_t seed, int zero_percent)
-      : job_count_(job_count), seed_(seed), zero_percent_(zero_percent) {}
-
-  std::size_t job_count() const override { return job_count_; }
-  void rates(const predict::CoRunPlace& place,
-             std::span<const predict::CoRunClient> clients,
-             std::span<double> out) const override {
-    // By job, so that the order of clients does not matter. Compute instances count by size.
-    std::vector<std::array<std::uint64_t, 3>> all;
-    for (const predict::CoRunClient& client : clients) {
-      const auto compute = static_cast<std::size_t>(client.compute);
-      const int size = place.compute.empty() ? 0 : place.compute[compute].size.value();
-      all.push_back({client.job,
-                     static_cast<std::uint64_t>(size),
-                     static_cast<std::uint64_t>(client.atp.has_value() ? client.atp->value() : 0)});
-    }
-    std::sort(all.begin(), all.end());
-    std::uint64_t company = seed_ + (place.profile.has_value()
-                                         ? 100U + static_cast<std::uint64_t>(place.profile->value())
-                                         : 7U);
-    for (const auto& [job, size, atp] : all) {
-      company = (company * 31 + job * 1009 + size * 101 + atp) * 0x9e3779b97f4a7c15U;
-    }
-    for (std::size_t i = 0; i < clients.size(); ++i) {
-      Rng rng(company ^ clients[i].job);
-      const bool is_zero = rng.below(100) < static_cast<std::uint64_t>(zero_percent_);
-      const double size = clients.size() == 1 ? 1.0 : static_cast<double>(clients.size()) * 0.7;
-      out[i] = is_zero ? 0 : (0.05 + rng.uniform()) / size;
-    }
-  }
-
- private:
-  std::size_t job_count_;
-  std::uint64_t seed_;
-  int zero_percent_;
-};
-
-/// A window with everything that its problem points to. Not movable once `problem` is made.
-struct RandomWindow {
-  std::vector<plan::WindowJob> jobs;
-  std::unique_ptr<predict::CoRunModel> model;
-  gpu::SharingCatalogue catalogue;
-  SwitchCosts costs;
-  WindowProblem problem;
-};
-
-inline const gpu::Geometry& geometry_of(std::string_view key) {
-  static const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
-  const auto found = catalogue.find(key);
-  SEPTULE_CHECK(found.has_value(), "tests name known GPUs");
-  return **found;
-}
+using septule::test::gpu_of;
+using septule::test::RandomWindow;
 
 /// Some of the templates of a GPU, time sharing and the whole GPU as one instance among them.
 inline gpu::SharingCatalogue some_templates(const gpu::Geometry& geometry, Rng& rng, int of_ten) {
@@ -105,7 +49,7 @@ struct WindowDrawing {
 /// The problem's pointers are into the window returned, which therefore stands on the heap.
 inline std::unique_ptr<RandomWindow> random_window(const WindowDrawing& draw, std::uint64_t seed) {
   Rng rng(seed);
-  const gpu::Geometry& geometry = geometry_of("A100-40GB");
+  const gpu::Geometry& geometry = gpu_of("A100-40GB");
   auto window = std::make_unique<RandomWindow>();
   window->catalogue = some_templates(geometry, rng, draw.templates_of_ten);
   const predict::JobGenerator generator(geometry, seed);
@@ -124,8 +68,13 @@ inline std::unique_ptr<RandomWindow> random_window(const WindowDrawing& draw, st
     SEPTULE_CHECK(model.has_value(), "generated jobs have valid laws");
     window->model = std::move(model).value();
   } else {
-    // Single seats run, so that no job is blocked.
-    window->model = std::make_unique<ChanceCoRun>(draw.jobs, seed, rng.chance(1, 2) ? 0 : 10);
+    // The whole GPU runs everybody, so that no job is blocked.
+    window->model = std::make_unique<septule::test::RandomCoRun>(
+        draw.jobs,
+        septule::test::RandomCoRun::Kind{.seed = seed,
+                                         .only_slows = false,
+                                         .zero_percent = rng.chance(1, 2) ? 0U : 10U,
+                                         .steps = 100000});
   }
   if (draw.has_costs) {
     for (std::size_t p = 0; p < geometry.profiles().size(); ++p) {
@@ -145,49 +94,23 @@ inline std::unique_ptr<RandomWindow> random_window(const WindowDrawing& draw, st
   return window;
 }
 
-/// What the schedule checker says of an answer, rates and switches included.
-inline std::vector<plan::ScheduleViolation> violations_of(const WindowProblem& problem,
-                                                          const plan::Schedule& schedule) {
-  plan::ScheduleCheck check;
-  check.rules = problem.rules;
-  const auto instance_of = [](const plan::ScheduledInstance& instance) {
-    return gpu::GpuInstance{*instance.placed, instance.compute};
-  };
-  if (problem.costs != nullptr) {
-    check.create_time = [&, instance_of](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? create_time(problem.costs, instance_of(instance))
-                                         : Duration();
-    };
-    check.destroy_time = [&, instance_of](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? destroy_time(problem.costs, instance_of(instance))
-                                         : Duration();
-    };
-  }
-  if (problem.clock == GroupClock::kSpeedUp || problem.clock == GroupClock::kRefill) {
-    check.rates = [&](const plan::ScheduledInstance& instance,
-                      std::span<const plan::ScheduleClient> clients,
-                      std::span<double> out) {
-      std::vector<gpu::ComputePlacement> compute;
-      for (const gpu::ComputeInstance& each : instance.compute) {
-        compute.push_back(each.placement);
-      }
-      std::vector<predict::CoRunClient> asked;
-      for (const plan::ScheduleClient& client : clients) {
-        asked.push_back({client.job, client.compute, client.atp});
-      }
-      const auto profile =
-          instance.placed.has_value() ? std::optional(instance.placed->profile) : std::nullopt;
-      problem.model->rates({profile, compute}, asked, out);
-    };
-  }
-  return plan::check_schedule(schedule, problem.jobs, check);
+/// The independent checker finds nothing.
+inline void expect_clean(const WindowProblem& problem, const WindowAnswer& answer) {
+  EXPECT_EQ(septule::test::wrong_with(problem, answer), "");
 }
 
-inline void expect_clean(const WindowProblem& problem, const WindowAnswer& answer) {
-  for (const plan::ScheduleViolation& violation : violations_of(problem, answer.schedule)) {
-    ADD_FAILURE() << plan::schedule_violation_name(violation.kind) << ": " << violation.message;
-  }
-  EXPECT_EQ(answer.time, answer.schedule.makespan);
+/// Equal problems get equal answers, to the letter of the schedule.
+inline void expect_same_answer_twice(const WindowOptimizer& method,
+                                     const RandomWindow& window,
+                                     std::int64_t units) {
+  WorkBudget one(units);
+  WorkBudget two(units);
+  const auto a = method.optimize(window.problem, one);
+  const auto b = method.optimize(window.problem, two);
+  ASSERT_TRUE(a.has_value());
+  ASSERT_TRUE(b.has_value());
+  EXPECT_EQ(plan::schedule_text(a->schedule, window.jobs),
+            plan::schedule_text(b->schedule, window.jobs));
 }
 
 }  // namespace septule::optimize::test

@@ -77,7 +77,7 @@ TEST(Refill, Groups_NeverBeatIt) {
 TEST(Refill, TwoSeats_NextJobStartsWhereOneEnded) {
   // Aim: by hand: a long job and three short ones that do not slow each other down on two
   // instances take as long as the long one, without a barrier.
-  const gpu::Geometry& geometry = test::geometry_of("A100-40GB");
+  const gpu::Geometry& geometry = test::gpu_of("A100-40GB");
   auto catalogue = gpu::make_sharing_catalogue(
       geometry, {.concurrency_max = 2, .families = {gpu::SharingFamily::kMigPrivate}});
   ASSERT_TRUE(catalogue.has_value());
@@ -104,15 +104,7 @@ TEST(Refill, TwoSeats_NextJobStartsWhereOneEnded) {
 TEST(Refill, EqualProblems_EqualAnswers) {
   // Aim: chance is seeded: two runs give the same timeline.
   const auto window = random_window({.jobs = 9}, 5);
-  WorkBudget one(kUnits);
-  WorkBudget two(kUnits);
-  const auto a = RefillOptimizer().optimize(window->problem, one);
-  const auto b = RefillOptimizer().optimize(window->problem, two);
-  ASSERT_TRUE(a.has_value());
-  ASSERT_TRUE(b.has_value());
-  EXPECT_EQ(plan::schedule_text(a->schedule, window->jobs),
-            plan::schedule_text(b->schedule, window->jobs));
-  EXPECT_EQ(a->units_spent, b->units_spent);
+  test::expect_same_answer_twice(RefillOptimizer(), *window, kUnits);
 }
 
 TEST(Refill, JobThatFitsNowhere_BlockedAndNamed) {

@@ -27,8 +27,7 @@ WindowBound bound_of(const WindowProblem& problem) {
 
 TEST(WindowBound, TwoJobsThatDoNotDisturb_HalfTheTime) {
   // Aim: by hand: two equal jobs at full speed together take one solo time, and no less.
-  auto catalogue =
-      gpu::make_sharing_catalogue(test::geometry_of("A100-40GB"), {.concurrency_max = 2});
+  auto catalogue = gpu::make_sharing_catalogue(test::gpu_of("A100-40GB"), {.concurrency_max = 2});
   ASSERT_TRUE(catalogue.has_value());
   const test::PlainCoRun model({{}, {}});
   const std::vector<plan::WindowJob> jobs = {test::window_job("a", 5), test::window_job("b", 5)};
@@ -45,7 +44,7 @@ TEST(WindowBound, TwoJobsThatDoNotDisturb_HalfTheTime) {
 TEST(WindowBound, ThreeJobsTwoSeats_FractionsCount) {
   // Aim: by hand: three equal jobs, two at a time: 1.5 solo times, which no groups reach.
   auto catalogue = gpu::make_sharing_catalogue(
-      test::geometry_of("A100-40GB"),
+      test::gpu_of("A100-40GB"),
       {.concurrency_max = 2, .families = {gpu::SharingFamily::kMigPrivate}});
   ASSERT_TRUE(catalogue.has_value());
   const test::PlainCoRun model({{}, {}, {}});

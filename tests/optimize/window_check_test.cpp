@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimize/window_dp.hpp"
+#include "optimize/refill.hpp"
 #include "optimize/window_heuristics.hpp"
 #include "optimize/window_support.hpp"
 
@@ -49,6 +49,23 @@ TEST(WindowCheck, AnswersOfAMethod_Pass) {
       EXPECT_TRUE(found.empty()) << group_clock_name(clock) << ": " << found.front().message;
     }
   }
+}
+
+TEST(WindowCheck, TimelineWithoutGroups_PassesOnAnyClock) {
+  // Aim: seats that are refilled have the rates of the present company, also where the clock says
+  // that ended jobs leave theirs idle.
+  int seen = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto window = random_window({.jobs = 6}, seed);
+    window->problem.clock = seed % 2 == 0 ? GroupClock::kIdle : GroupClock::kSteadyState;
+    WorkBudget budget(20000);
+    const auto answer = RefillOptimizer().optimize(window->problem, budget);
+    if (answer.has_value()) {
+      ++seen;
+      EXPECT_EQ(test::wrong_with(window->problem, *answer), "") << seed;
+    }
+  }
+  EXPECT_GT(seen, 0);
 }
 
 TEST(WindowCheck, BrokenAnswers_AreFound) {

@@ -21,10 +21,10 @@
 #include "gpu/sharing_template.hpp"
 #include "optimize/switch_costs.hpp"
 #include "optimize/window_optimizer.hpp"
-#include "plan/schedule_checker.hpp"
 #include "predict/co_run_model.hpp"
+#include "support/window_faults.hpp"
 
-// Random windows, and what schedules of them are judged by: shares no code with the optimizers.
+// Random windows.
 namespace septule::test {
 
 using optimize::GroupClock;
@@ -232,64 +232,6 @@ inline std::unique_ptr<RandomWindow> random_window(const WindowShape& shape, std
             : std::optional(gpu::partition_with_full_instances(*all.geometry, at.layout));
   }
   return window;
-}
-
-/// Everything that the independent checker finds wrong with an answer, one line each.
-inline std::string wrong_with(const optimize::WindowProblem& problem,
-                              const optimize::WindowAnswer& answer) {
-  plan::ScheduleCheck check{.rules = problem.rules};
-  const optimize::SwitchCosts* costs = problem.costs;
-  if (costs != nullptr) {
-    const auto sum = [](const std::vector<Duration>& table,
-                        const plan::ScheduledInstance& instance,
-                        Duration each) {
-      const auto at = static_cast<std::size_t>(instance.placed->profile.value());
-      return Duration::nanoseconds(table[at].to_nanoseconds() +
-                                   (std::ssize(instance.compute) - 1) * each.to_nanoseconds());
-    };
-    check.create_time = [costs, sum](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? sum(costs->create, instance, costs->compute_create)
-                                         : costs->mig_toggle;
-    };
-    check.destroy_time = [costs, sum](const plan::ScheduledInstance& instance) {
-      return instance.placed.has_value() ? sum(costs->destroy, instance, costs->compute_destroy)
-                                         : Duration();
-    };
-  }
-  // A timeline without groups is what it is, whatever the clock.
-  const GroupClock clock = answer.schedule.groups.empty() ? GroupClock::kRefill : problem.clock;
-  if (clock == GroupClock::kSteadyState) {
-    check.rules.fairness = 0;  // runs are laid out over their group's time
-  } else {
-    check.company = clock == GroupClock::kIdle ? plan::ScheduleCheck::Company::kAtBegin
-                                               : plan::ScheduleCheck::Company::kPresent;
-    check.rates = [&problem](const plan::ScheduledInstance& instance,
-                             std::span<const plan::ScheduleClient> clients,
-                             std::span<double> out) {
-      std::vector<gpu::ComputePlacement> compute;
-      for (const gpu::ComputeInstance& one : instance.compute) {
-        compute.push_back(one.placement);
-      }
-      std::vector<predict::CoRunClient> asked;
-      for (const plan::ScheduleClient& client : clients) {
-        asked.push_back({.job = client.job, .compute = client.compute, .atp = client.atp});
-      }
-      predict::CoRunPlace place{.profile = std::nullopt, .compute = compute};
-      if (instance.placed.has_value()) {
-        place.profile = instance.placed->profile;
-      }
-      problem.model->rates(place, asked, out);
-    };
-  }
-  std::string lines;
-  for (const auto& violation : plan::check_schedule(answer.schedule, problem.jobs, check)) {
-    lines += std::string(plan::schedule_violation_name(violation.kind)) + ": " + violation.message +
-             "\n";
-  }
-  if (answer.time != answer.schedule.makespan) {
-    lines += "time is not the makespan\n";
-  }
-  return lines;
 }
 
 }  // namespace septule::test

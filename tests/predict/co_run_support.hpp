@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "predict/any_law.hpp"
 #include "predict/co_run_model.hpp"
 #include "predict/law_co_run.hpp"
 #include "predict/predict_support.hpp"
@@ -61,20 +62,6 @@ inline std::vector<double> rates(const CoRunModel& model,
   std::vector<double> out(clients.size());
   model.rates(place.view(), clients, out);
   return out;
-}
-
-/// A job that uses the GPU for at least a tenth of its step, with a kernel length.
-inline LawJob any_law(Rng& rng) {
-  LawJob job;
-  const double serial = 0.5 * rng.uniform();
-  const double memory = 0.4 * rng.uniform();
-  const double usable = 0.2 + 0.8 * rng.uniform();
-  job.law = {.serial = serial,
-             .compute = (1 - serial - memory) * usable,
-             .memory = memory,
-             .usable = usable};
-  job.kernel = Duration::nanoseconds(static_cast<std::int64_t>(3000 + rng.below(1000000)));
-  return job;
 }
 
 }  // namespace septule::predict::test

@@ -11,6 +11,7 @@
 #include "sched/policies/due_window.hpp"
 #include "sched/policies/septule_goals.hpp"
 #include "sched/policy_registry.hpp"
+#include "sched/random_events.hpp"
 #include "sched/repartitioning_loop.hpp"
 #include "support/policy_loop.hpp"
 
@@ -90,36 +91,7 @@ class HierarchicalTest : public ::testing::Test {
             job, {.count = 1 + draws.number(500), .step = Duration::milliseconds(100)});
       }
     }
-    for (const JobId job : loop.jobs_in(State::kPlaced)) {
-      if (draws.number(6) == 0) {
-        loop.end(job);
-      } else if (draws.number(30) == 0 && loop.view().job(job).spec->gpus == 1) {
-        loop.happened(sched::JobSpeedChanged{
-            .job = job, .gpu = loop.gpu_of(job), .factor = 0.5 + 0.1 * draws.number(10)});
-      }
-    }
-    for (int gpu = 0; gpu < loop.view().gpu_count(); ++gpu) {
-      if (draws.number(40) == 0) {
-        loop.happened(sched::GpuTroubled{GpuId(gpu)});
-      } else if (draws.number(3) != 0) {
-        loop.proceed(GpuId(gpu));
-      }
-    }
-    if (draws.number(4) == 0) {
-      loop.happened(sched::WokeUp{});
-    }
-    loop.advance(Duration::milliseconds(1000LL * (1 + draws.number(60))));
-  }
-  static void finish(PhaseLoop& loop) {
-    for (std::size_t round = 0; round < loop.job_count() + 100; ++round) {
-      loop.advance(Duration::milliseconds(100000));
-      loop.happened(sched::WokeUp{});
-      loop.settle();
-      for (const JobId job : loop.jobs_in(State::kPlaced)) {
-        loop.end(job);
-      }
-    }
-    EXPECT_EQ(loop.jobs_in(State::kEnded).size(), loop.job_count());
+    test::happen_at_random(loop, draws, {.ends = 6, .changes_speed = 30});
   }
 
   gpu::Catalogue catalogue_ = gpu::load_builtin_catalogue();
@@ -136,11 +108,7 @@ TEST_F(HierarchicalTest, NotCongested_DecidesAsSeptule) {
     happen(theirs, a100(), other);
     const sched::Decisions& left = ours.decide();
     const sched::Decisions& right = theirs.decide();
-    ASSERT_EQ(left.goals.size(), right.goals.size());
-    for (std::size_t i = 0; i < left.goals.size(); ++i) {
-      ASSERT_EQ(left.goals[i].gpu, right.goals[i].gpu);
-      ASSERT_EQ(left.goals[i].goal, right.goals[i].goal);
-    }
+    ASSERT_NO_FATAL_FAILURE(test::expect_equal_goals(left, right));
   }
 }
 
@@ -212,7 +180,7 @@ TEST_F(HierarchicalTest, Congested_UnknownJobs_AreCharacterisedManyAtOnce) {
     EXPECT_EQ(loop.goal(GpuId(gpu)).purpose, GoalPurpose::kCharacterise);
     EXPECT_EQ(loop.goal(GpuId(gpu)).slots.size(), 7U);
   }
-  finish(loop);
+  test::expect_all_end(loop);
 }
 
 TEST_F(HierarchicalTest, Congested_GpuInTrouble_TheOthersGoOn) {
@@ -232,7 +200,7 @@ TEST_F(HierarchicalTest, Congested_GpuInTrouble_TheOthersGoOn) {
   EXPECT_TRUE(std::ranges::any_of(decided.goals,
                                   [](const sched::SetGoal& set) { return set.gpu == GpuId(1); }));
   EXPECT_LT(loop.goal(GpuId(0)).slots.size(), troubled.slots.size());
-  finish(loop);
+  test::expect_all_end(loop);
 }
 
 TEST_F(HierarchicalTest, Queue_Empties_TheLastJobGetsTheWholeInstance) {
@@ -249,7 +217,7 @@ TEST_F(HierarchicalTest, Queue_Empties_TheLastJobGetsTheWholeInstance) {
   }
   EXPECT_EQ(loop.text(GpuId(0)), "7g:15");
   EXPECT_FALSE(sched::SeptuleGoals::is_shared(loop.goal(GpuId(0))));
-  finish(loop);
+  test::expect_all_end(loop);
 }
 
 TEST_F(HierarchicalTest, RandomEvents_EveryModel_LegalGoalsAndNoJobLostOrDoubled) {
@@ -269,7 +237,7 @@ TEST_F(HierarchicalTest, RandomEvents_EveryModel_LegalGoalsAndNoJobLostOrDoubled
           loop.decide();
           loop.expect_sound(PhaseLoop::Instances::kShared);
         }
-        finish(loop);
+        test::expect_all_end(loop);
         if (HasFailure()) {
           return;
         }
@@ -317,11 +285,7 @@ TEST_F(HierarchicalTest, EqualCalls_DecideEqually_AndNothingWithoutEvents) {
     happen(second, a100(), second_draws);
     const sched::Decisions& left = first.decide();
     const sched::Decisions& right = second.decide();
-    ASSERT_EQ(left.goals.size(), right.goals.size());
-    for (std::size_t i = 0; i < left.goals.size(); ++i) {
-      ASSERT_EQ(left.goals[i].gpu, right.goals[i].gpu);
-      ASSERT_EQ(left.goals[i].goal, right.goals[i].goal);
-    }
+    ASSERT_NO_FATAL_FAILURE(test::expect_equal_goals(left, right));
     ASSERT_TRUE(first.decide().goals.empty());
     ASSERT_TRUE(second.decide().goals.empty());
   }

@@ -10,6 +10,7 @@
 #include "optimize/placed_assignment.hpp"
 #include "sched/policies/due_window.hpp"
 #include "sched/policy_registry.hpp"
+#include "sched/random_events.hpp"
 #include "sched/repartitioning_loop.hpp"
 #include "support/policy_loop.hpp"
 
@@ -68,25 +69,7 @@ class SeptulePropertiesTest : public ::testing::Test {
       const bool is_gang = draws.number(12) == 0;
       loop.submit(smallest, row, is_gang ? 2 + draws.number(2) : 1);
     }
-    for (const JobId job : loop.jobs_in(State::kPlaced)) {
-      if (draws.number(5) == 0) {
-        loop.end(job);
-      } else if (draws.number(10) == 0 && loop.view().job(job).spec->gpus == 1) {
-        loop.happened(sched::JobSpeedChanged{
-            .job = job, .gpu = loop.gpu_of(job), .factor = 0.5 + 0.1 * draws.number(10)});
-      }
-    }
-    for (int gpu = 0; gpu < loop.view().gpu_count(); ++gpu) {
-      if (draws.number(40) == 0) {
-        loop.happened(sched::GpuTroubled{GpuId(gpu)});
-      } else if (draws.number(3) != 0) {
-        loop.proceed(GpuId(gpu));
-      }
-    }
-    if (draws.number(4) == 0) {
-      loop.happened(sched::WokeUp{});
-    }
-    loop.advance(Duration::milliseconds(1000LL * (1 + draws.number(60))));
+    test::happen_at_random(loop, draws, {.ends = 5, .changes_speed = 10});
   }
 
   static void expect_legal(const PhaseLoop& loop, const gpu::Geometry& geometry) {
@@ -118,15 +101,7 @@ TEST_F(SeptulePropertiesTest, RandomEvents_EveryModel_LegalGoalsAndNoJobLostOrDo
           loop.expect_sound();
           expect_legal(loop, *geometry);
         }
-        for (std::size_t round = 0; round < loop.job_count() + 100; ++round) {
-          loop.advance(Duration::milliseconds(100000));
-          loop.happened(sched::WokeUp{});
-          loop.settle();
-          for (const JobId job : loop.jobs_in(State::kPlaced)) {
-            loop.end(job);
-          }
-        }
-        ASSERT_EQ(loop.jobs_in(State::kEnded).size(), loop.job_count());
+        ASSERT_NO_FATAL_FAILURE(test::expect_all_end(loop));
         EXPECT_EQ(loop.preempted_count(), 0);
         if (HasFailure()) {
           return;
@@ -203,11 +178,8 @@ TEST_F(SeptulePropertiesTest, EqualCalls_DecideEqually) {
         happen(second, geometry, second_draws);
         const sched::Decisions& left = first.decide();
         const sched::Decisions& right = second.decide();
-        ASSERT_EQ(left.goals.size(), right.goals.size()) << name;
-        for (std::size_t i = 0; i < left.goals.size(); ++i) {
-          ASSERT_EQ(left.goals[i].gpu, right.goals[i].gpu) << name;
-          ASSERT_EQ(left.goals[i].goal, right.goals[i].goal) << name;
-        }
+        SCOPED_TRACE(name);
+        ASSERT_NO_FATAL_FAILURE(test::expect_equal_goals(left, right));
       }
     }
   }

@@ -283,6 +283,16 @@ std::optional<Company> HierarchicalPolicy::renewed_company(const SeptuleCall& ca
   return company;
 }
 
+std::array<double, kClientsMax> HierarchicalPolicy::speeds_of(
+    const CompanyInstance& instance) const {
+  std::array<double, kClientsMax> speeds{};
+  company_value_.rates(pool_.jobs,
+                       instance.placed.profile,
+                       {instance.seats.begin(), instance.seats.size()},
+                       std::span(speeds).first(instance.seats.size()));
+  return speeds;
+}
+
 /// In speed: what the moved jobs do now, for the share of a cut's life that a move takes.
 double HierarchicalPolicy::restart_costs(const SeptuleCall& call,
                                          GpuId gpu,
@@ -290,11 +300,7 @@ double HierarchicalPolicy::restart_costs(const SeptuleCall& call,
   const GpuGoal& goal = goals_.peek(call, gpu);
   double moved = 0;
   for (const CompanyInstance& instance : pool_.running) {
-    std::array<double, kClientsMax> speeds{};
-    company_value_.rates(pool_.jobs,
-                         instance.placed.profile,
-                         {instance.seats.begin(), instance.seats.size()},
-                         std::span(speeds).first(instance.seats.size()));
+    const std::array<double, kClientsMax> speeds = speeds_of(instance);
     for (std::size_t s = 0; s < instance.seats.size(); ++s) {
       const CompanySeat& before = instance.seats[s];
       const bool stays = std::ranges::any_of(company.instances, [&](const auto& after) {
@@ -336,11 +342,7 @@ void HierarchicalPolicy::adopt(const SeptuleCall& call,
   bool is_moving = false;
   for (const CompanyInstance& instance : company.instances) {
     const auto* at = std::ranges::find(goal.instances, instance.placed);
-    std::array<double, kClientsMax> speeds{};
-    company_value_.rates(pool_.jobs,
-                         instance.placed.profile,
-                         {instance.seats.begin(), instance.seats.size()},
-                         std::span(speeds).first(instance.seats.size()));
+    const std::array<double, kClientsMax> speeds = speeds_of(instance);
     for (std::size_t s = 0; s < instance.seats.size(); ++s) {
       const CompanySeat& seat = instance.seats[s];
       if (std::ranges::find(left_out, seat.job) != left_out.end()) {

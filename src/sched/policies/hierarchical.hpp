@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -97,6 +98,8 @@ class HierarchicalPolicy final : public SeptulePolicy {
   std::optional<Company> planned_company(std::span<const std::size_t> jobs);
   std::optional<Company> refilled_company();
   std::optional<Company> renewed_company(const SeptuleCall& call, GpuId gpu, double value);
+  /// Of the seats of an instance, in order.
+  std::array<double, kClientsMax> speeds_of(const CompanyInstance& instance) const;
   double restart_costs(const SeptuleCall& call, GpuId gpu, const Company& company) const;
   void adopt(const SeptuleCall& call, GpuId gpu, const Company& company, std::string_view reason);
   /// A job that may be pulled off a GPU whose jobs share instances.

@@ -10,11 +10,7 @@ constexpr double kTie = 1e-9;
 }  // namespace
 
 double HierarchicalPolicy::worth(const SeptuleCall& call, const CompanyInstance& instance) const {
-  std::array<double, kClientsMax> speeds{};
-  company_value_.rates(pool_.jobs,
-                       instance.placed.profile,
-                       {instance.seats.begin(), instance.seats.size()},
-                       std::span(speeds).first(instance.seats.size()));
+  const std::array<double, kClientsMax> speeds = speeds_of(instance);
   double value = 0;
   for (std::size_t s = 0; s < instance.seats.size(); ++s) {
     value +=
