@@ -66,8 +66,9 @@ std::vector<plan::ScheduleViolation> check_window_answer(const WindowProblem& pr
   if (problem.clock == GroupClock::kSteadyState) {
     check.rules.fairness = 0;
   } else {
-    check.company = problem.clock == GroupClock::kIdle ? ScheduleCheck::Company::kAtBegin
-                                                       : ScheduleCheck::Company::kPresent;
+    // A clock is the metric of groups; a timeline without them has those who are there.
+    const bool is_idle = problem.clock == GroupClock::kIdle && !answer.schedule.groups.empty();
+    check.company = is_idle ? ScheduleCheck::Company::kAtBegin : ScheduleCheck::Company::kPresent;
     check.rates = [&problem](const ScheduledInstance& instance,
                              std::span<const ScheduleClient> clients,
                              std::span<double> out) {

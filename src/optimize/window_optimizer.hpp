@@ -94,7 +94,7 @@ class WindowOptimizer {
 };
 
 /// kInvalidInput for what no caller may hand over: missing pointers, counts that differ, solo times
-/// that are not positive, names twice, fairness outside [0, 1].
+/// not positive or together beyond kWindowTimeMax, names twice, fairness outside [0, 1].
 Status check_window_problem(const WindowProblem& problem);
 
 }  // namespace septule::optimize
