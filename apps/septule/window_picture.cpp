@@ -85,6 +85,11 @@ std::string window_picture(const WindowQuestion& question, const WindowFinding& 
   for (const plan::WindowJob& job : question.problem.jobs) {
     run.job_names.push_back(job.name);
   }
+  for (const ScheduledRun& of : schedule.runs) {
+    if (of.atp.has_value()) {
+      run.job_names[of.job] += fmt::format(" ({} %)", of.atp->value());
+    }
+  }
   report::TimelineDrawing drawing = report::svg_timeline(
       run,
       {{.label = fmt::format("GPU {}", question.gpu.index.value()),
@@ -92,7 +97,8 @@ std::string window_picture(const WindowQuestion& question, const WindowFinding& 
       {.title = fmt::format(
            "A window of {} jobs by {}", question.problem.jobs.size(), finding.answer.method),
        .id = "window",
-       .end = SimTime() + schedule.makespan},
+       .end = SimTime() + schedule.makespan,
+       .tags = report::TimelineTags::kNames},
       report::Embedding::kStandalone);
   if (!drawing.left_out.empty()) {
     say_note(fmt::format("the drawing leaves out {}", drawing.left_out));

@@ -29,10 +29,9 @@ Result<std::vector<ActiveThreadPercentage>> splits_option(const Invocation& invo
     return out;
   }
   for (const std::string_view item : split_outside_brackets(text, ',')) {
-    const std::optional<double> number = parse_number(trimmed(item));
-    const int percent =
-        number.has_value() && *number >= 1 && *number <= 99 ? static_cast<int>(*number) : 0;
-    if (percent == 0 || static_cast<double>(percent) != *number) {
+    const double number = parse_number(trimmed(item)).value_or(0);
+    const int percent = number >= 1 && number <= 99 ? static_cast<int>(number) : 0;
+    if (percent == 0 || static_cast<double>(percent) != number) {
       return Error{ErrorCode::kUsage,
                    fmt::format("--splits: {} is not a percentage; expected whole numbers from 1 to "
                                "99 separated by commas, or none",
@@ -58,17 +57,27 @@ Result<gpu::ObservedGpu> fresh_gpu(const Invocation& invocation, const gpu::Geom
   if (text == "mig-off") {
     return gpu;
   }
-  SEPTULE_TRY(const gpu::LayoutRequest request, gpu::parse_layout_request(geometry, text));
-  for (const std::string& note : request.notes) {
+  const auto fault = [](const Error& error) {
+    return Error{error.code, fmt::format("--current: {}", error.message)};
+  };
+  const Result<gpu::LayoutRequest> request = gpu::parse_layout_request(geometry, text);
+  if (!request) {
+    return fault(request.error());
+  }
+  for (const std::string& note : request->notes) {
     say_note(note);
   }
-  SEPTULE_TRY(const gpu::Partition partition, gpu::place_layout_request(geometry, request));
+  const Result<gpu::Partition> placed = gpu::place_layout_request(geometry, *request);
+  if (!placed) {
+    return fault(placed.error());
+  }
+  const gpu::Partition& partition = *placed;
   const auto violations = gpu::check_partition(geometry, partition);
   if (!violations.empty()) {
     return Error{ErrorCode::kInvalidInput,
                  fmt::format("--current: {}", violations.front().message)};
   }
-  return inventory_after({.node = {}, .gpus = {std::move(gpu)}},
+  return inventory_after({.node = {}, .gpus = {gpu}},
                          {{.index = gpu.index, .partition = partition}})
       .gpus.front();
 }
@@ -217,7 +226,8 @@ Result<optimize::WindowAnswer> ask_method(const std::string& name,
   const auto bound = optimize::bound_window(problem, budget);
   if (bound.has_value() && bound->has_value()) {
     answer.certificate.lower_bound =
-        std::max(answer.certificate.lower_bound, std::optional((*bound)->lower_bound));
+        std::max(answer.certificate.lower_bound,
+                 std::optional(checked_value(*bound, "looked at").lower_bound));
   }
   return answer;
 }

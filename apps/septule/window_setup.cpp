@@ -17,7 +17,11 @@ struct Origins {
   std::vector<std::string> believed;      ///< names: one time and priors
   std::vector<std::string> without_room;  ///< neither memory nor speeds: the whole GPU only
   std::vector<std::string> without_kernel;
+  std::vector<std::string> doubted;  ///< a speed above kSpeedDoubted
 };
+
+/// Jobs are hardly ever so much faster on an instance than on the whole GPU; percent look like it.
+constexpr double kSpeedDoubted = 1.5;
 
 bool has_law(const interop::WindowRow& row) {
   return row.usable.has_value() || row.serial_share.has_value() || row.memory_share.has_value();
@@ -49,6 +53,11 @@ class JobsMaker {
       law.law = law_of(row);
     }
     law.known = known_speeds(row);
+    if (std::ranges::any_of(law.known, [](const predict::KnownSpeed& known) {
+          return known.speed > kSpeedDoubted;
+        })) {
+      origins_.doubted.push_back(row.job.name);
+    }
     if (!row.kernel.has_value()) {
       origins_.without_kernel.push_back(row.job.name);
     }
@@ -73,6 +82,11 @@ class JobsMaker {
          "and may be off by a third",
          "have neither speeds nor shares: how they scale is believed from their one time and "
          "priors, and may be off by a third");
+    note(origins_.doubted,
+         "is far faster on an instance than on the whole GPU by its speeds: is that percent? 1 is "
+         "as fast as on the whole GPU",
+         "are far faster on an instance than on the whole GPU by their speeds: is that percent? 1 "
+         "is as fast as on the whole GPU");
     note(origins_.without_room,
          "states neither speeds nor memory: no GPU instance is offered to it",
          "state neither speeds nor memory: no GPU instance is offered to them");

@@ -214,6 +214,8 @@ std::string quality_text(const WindowQuestion& question, const WindowFinding& fi
                                 number(time_sharing_s(question) / time));
   if (answer.certificate.proof == plan::Proof::kOptimal) {
     out += fmt::format("proven best among {}\n", answer.certificate.scope);
+  } else if (answer.method == "exact") {
+    out += "not proven best: the work of --budget ended first\n";
   }
   if (answer.certificate.lower_bound.has_value()) {
     const double bound = answer.certificate.lower_bound->to_seconds();

@@ -105,7 +105,16 @@ class WindowScriptWriter {
   std::string whole_script() const {
     std::string script(kScriptHead);
     script += kWindowScriptHead;
-    script += fmt::format("\nsteps={}\n\n", steps_);
+    script += fmt::format(
+        "\n# Above are functions; here begins what is done: {} job{} on GPU {} ({}). By the plan "
+        "it "
+        "takes\n# {:.3f} s. Steps wait for each other and not for the clock.\nsteps={}\n\n",
+        jobs_.size(),
+        jobs_.size() == 1 ? "" : "s",
+        now_.index.value(),
+        now_.geometry->key(),
+        schedule_.makespan.to_seconds(),
+        steps_);
     for (const plan::WindowJob& job : jobs_) {
       script += fmt::format(
           "need_job {} {}\n", shell_word(job.name), job.user.empty() ? "-" : shell_word(job.user));
@@ -327,6 +336,11 @@ class WindowScriptWriter {
   }
 
   void say_group(const ScheduledRun& run) {
+    if (schedule_.groups.empty() && groups_said_ == 0) {
+      groups_said_ = 1;
+      line("\n# runs in the order in which they begin");
+      return;
+    }
     const std::size_t group = group_of(run.job);
     if (group < schedule_.groups.size() && group + 1 > groups_said_) {
       groups_said_ = group + 1;

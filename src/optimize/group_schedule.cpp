@@ -245,6 +245,27 @@ GpuCut cut_of(const gpu::SharingCatalogue& catalogue, std::size_t sharing) {
   return cut;
 }
 
+namespace {
+
+/// Why a job finds no room on a GPU of its own.
+std::string no_room_text(const plan::WindowJob& job, const gpu::Geometry& geometry) {
+  const std::string need =
+      job.memory.has_value() ? fmt::format("{:.1f} GiB", job.memory->to_gibibytes()) : "";
+  return gpu::domain_memory(geometry, std::nullopt).has_value()
+             ? fmt::format("job {} needs {} of memory, more than {} has for one job",
+                           quoted_for_message(job.name),
+                           need,
+                           geometry.key())
+             : fmt::format(
+                   "job {} needs {} of memory, and how much {} has for one job has not "
+                   "been published; jobs that state no memory are planned all the same",
+                   quoted_for_message(job.name),
+                   need,
+                   geometry.key());
+}
+
+}  // namespace
+
 Status check_each_fits(const GroupTimer& timer) {
   const WindowProblem& problem = timer.problem();
   const gpu::SharingCatalogue& catalogue = *problem.catalogue;
@@ -262,8 +283,6 @@ Status check_each_fits(const GroupTimer& timer) {
       continue;
     }
     const plan::WindowJob& of = problem.jobs[job];
-    const std::string need =
-        of.memory.has_value() ? fmt::format("{:.1f} GiB", of.memory->to_gibibytes()) : "";
     return Error{
         ErrorCode::kBlocked,
         has_room ? fmt::format("job {} can run nowhere on {}: its speed alone is not known there, "
@@ -271,10 +290,7 @@ Status check_each_fits(const GroupTimer& timer) {
                                quoted_for_message(of.name),
                                catalogue.geometry->key(),
                                problem.rules.fairness)
-                 : fmt::format("job {} needs {} of memory, more than {} has for one job",
-                               quoted_for_message(of.name),
-                               need,
-                               catalogue.geometry->key())};
+                 : no_room_text(of, *catalogue.geometry)};
   }
   return {};
 }

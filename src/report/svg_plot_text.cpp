@@ -58,6 +58,8 @@ sans-serif;font-variant-numeric:tabular-nums}
 .plot .idle{fill:none;stroke:var(--line);stroke-width:.6}
 .plot .hold{fill-opacity:0}
 .plot .over{pointer-events:none}
+.plot .name{fill:#1b1f24;font-size:11px;text-anchor:middle;pointer-events:none;paint-order:stroke;
+stroke:#fff;stroke-opacity:.75;stroke-width:3px}
 .plot .tag{fill:#1b1f24;font-size:9px;text-anchor:middle;pointer-events:none}
 .j0{fill:#77aadd}.j1{fill:#ee8866}.j2{fill:#eedd88}.j3{fill:#ffaabb}
 .j4{fill:#99ddff}.j5{fill:#44bb99}.j6{fill:#bbcc33}.j7{fill:#c8b7e0}

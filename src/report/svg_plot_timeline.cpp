@@ -19,7 +19,8 @@ namespace {
 constexpr int kWidth = 1100;
 constexpr double kLeft = 62;
 constexpr double kRight = kWidth - 18;
-constexpr double kRow = 6;  // height of a memory slice
+constexpr double kRow = 6;        // height of a memory slice
+constexpr double kNamedRow = 18;  // with names in it
 constexpr double kGap = 9;
 constexpr double kTop = 6;
 constexpr double kPieceMin = 0.3;     // narrower pieces cannot be seen: they are drawn so wide
@@ -33,6 +34,7 @@ struct Band {
   int slices = 0;
   double top = 0;
   std::string label;
+  double row = kRow;  ///< height of a memory slice
 };
 
 /// Textures laid over pieces, each one path for the whole drawing.
@@ -41,6 +43,7 @@ struct Textures {
   std::string slow;    ///< starting, stopping, stopped
   std::string mps;     ///< several jobs in one place
   std::string sample;  ///< characterisation
+  std::string names;   ///< of jobs: texts over all
 };
 
 std::string box(double x, double y, double width, double height) {
@@ -101,11 +104,13 @@ int gpu_count_of(const RepresentativeRun& run, const std::vector<TimelinePiece>&
 /// The bands of the first `count` GPUs, from top to bottom.
 std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
                            const std::vector<ReportGpu>& gpus,
-                           int count) {
+                           int count,
+                           TimelineTags tags) {
+  const double row = tags == TimelineTags::kNames ? kNamedRow : kRow;
   std::vector<Band> bands;
   double top = kTop;
   for (int gpu = 0; gpu < count; ++gpu) {
-    Band band{gpu, 0, top, fmt::format("GPU {}", gpu)};
+    Band band{gpu, 0, top, fmt::format("GPU {}", gpu), row};
     if (static_cast<std::size_t>(gpu) < gpus.size()) {
       band.slices = gpus[static_cast<std::size_t>(gpu)].memory_slices.value();
       band.label = gpus[static_cast<std::size_t>(gpu)].label;
@@ -116,7 +121,7 @@ std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
       }
     }
     band.slices = std::clamp(band.slices, 1, kSlicesMax);
-    top += kRow * band.slices + kGap;
+    top += row * band.slices + kGap;
     bands.push_back(std::move(band));
   }
   return bands;
@@ -125,19 +130,19 @@ std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
 std::string draw_band(const Band& band) {
   std::string rows;
   for (int slice = 1; slice < band.slices; ++slice) {
-    rows +=
-        fmt::format("M{} {}H{}", pixels(kLeft), pixels(band.top + kRow * slice), pixels(kRight));
+    rows += fmt::format(
+        "M{} {}H{}", pixels(kLeft), pixels(band.top + band.row * slice), pixels(kRight));
   }
   std::string out =
       fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                   pixels(kLeft),
                   pixels(band.top),
                   pixels(kRight - kLeft),
-                  pixels(kRow * band.slices));
+                  pixels(band.row * band.slices));
   out += rows.empty() ? std::string() : fmt::format("<path class=\"grid\" d=\"{}\"/>\n", rows);
   return out + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}</text>\n",
                            pixels(kLeft - 7),
-                           pixels(band.top + kRow * band.slices / 2 + 4),
+                           pixels(band.top + band.row * band.slices / 2 + 4),
                            xml_escaped(shortened_text(band.label, 8)));
 }
 
@@ -167,6 +172,30 @@ std::string piece_title(const RepresentativeRun& run, const TimelinePiece& piece
                      time_text((piece.end - piece.begin).to_seconds()));
 }
 
+struct Box {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+};
+
+/// A job's name on paper in the middle of its rectangle, shortened to it; nothing where it has no
+/// room. Letters are taken to be 6 wide: no font is asked.
+std::string name_tag(const RepresentativeRun& run, const TimelinePiece& piece, const Box& box) {
+  constexpr double kLetter = 6;
+  constexpr double kHeight = 13;
+  const auto room = static_cast<std::size_t>(std::max(box.width / kLetter - 2, 0.0));
+  const auto index = static_cast<std::size_t>(piece.job->value());
+  constexpr std::size_t kShortest = 4;
+  if (index >= run.job_names.size() || box.height < kHeight || room < kShortest) {
+    return {};
+  }
+  return fmt::format("<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>\n",
+                     pixels(box.x + box.width / 2),
+                     pixels(box.y + box.height / 2 + 4),
+                     xml_escaped(shortened_text(run.job_names[index], room)));
+}
+
 /// Draws one piece on its band and lays its texture over it.
 std::string draw_piece(const RepresentativeRun& run,
                        const TimelinePiece& piece,
@@ -178,8 +207,8 @@ std::string draw_piece(const RepresentativeRun& run,
   const int to = is_recut ? band.slices : std::clamp(piece.start + piece.size, from, band.slices);
   const double x = std::min(axis.at(piece.begin.to_seconds()), kRight - kPieceMin);
   const double width = std::max(axis.at(piece.end.to_seconds()) - x, kPieceMin);
-  const double height = kRow * (to - from) / piece.parts;
-  const double y = band.top + kRow * from + height * piece.part;
+  const double height = band.row * (to - from) / piece.parts;
+  const double y = band.top + band.row * from + height * piece.part;
   if (height <= 0) {
     return {};
   }
@@ -205,6 +234,10 @@ std::string draw_piece(const RepresentativeRun& run,
       pixels(width),
       pixels(height),
       xml_escaped(piece_title(run, piece)));
+  if (band.row == kNamedRow && piece.job.has_value()) {
+    textures.names += name_tag(run, piece, {x, y, width, height});
+    return out;
+  }
   const bool is_plain =
       piece.job.has_value() && piece.state == job::JobState::kRunning && piece.parts == 1;
   if (is_plain && width >= 24 && height >= 2 * kRow) {
@@ -351,14 +384,14 @@ TimelineDrawing svg_timeline(const RepresentativeRun& run,
   const MergedPieces merged = merged_to_fit(timeline_pieces(run.run.timeline), settled);
   const std::vector<TimelinePiece>& all = merged.pieces;
   const Selection selection = selected(all, gpu_count_of(run, all), settled, merged.shortest);
-  const std::vector<Band> bands = bands_of(all, gpus, selection.gpus);
+  const std::vector<Band> bands = bands_of(all, gpus, selection.gpus, settled.tags);
   std::string bands_drawn;
   std::string shapes;
   Textures textures;
   double bottom = kTop;
   for (const Band& band : bands) {
     bands_drawn += draw_band(band);
-    bottom = band.top + kRow * band.slices + 4;
+    bottom = band.top + band.row * band.slices + 4;
   }
   for (const TimelinePiece& piece : selection.pieces) {
     const Band& band = bands[static_cast<std::size_t>(piece.gpu)];
@@ -372,7 +405,7 @@ TimelineDrawing svg_timeline(const RepresentativeRun& run,
   drawing.svg += draw_texture(textures.slow, options.id, 's');
   drawing.svg += draw_texture(textures.sample, options.id, 'c');
   drawing.svg += draw_texture(textures.mps, options.id, 'm');
-  drawing.svg += draw_time_axis(axis, bottom) + "</svg>\n";
+  drawing.svg += textures.names + draw_time_axis(axis, bottom) + "</svg>\n";
   drawing.left_out = joined_with_and(selection.left_out);
   return drawing;
 }

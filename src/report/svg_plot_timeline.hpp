@@ -9,6 +9,12 @@
 
 namespace septule::report {
 
+/// What is written into a job's rectangle where there is room.
+enum class TimelineTags {
+  kNumbers,  ///< the job's number, where it has its instance alone
+  kNames,    ///< the job's name; GPUs are drawn taller for it
+};
+
 /// What of a run is drawn.
 struct TimelineOptions {
   std::string title;
@@ -16,6 +22,7 @@ struct TimelineOptions {
   SimTime end;            ///< right end of the time axis; > 0 (else a second is shown)
   int gpus_max = 8;       ///< GPUs drawn at most, from the first; >= 1
   int pieces_max = 4000;  ///< rectangles drawn at most; >= 1
+  TimelineTags tags = TimelineTags::kNumbers;
 };
 
 /// The drawing, and what was left out of it in words for its reader; empty if nothing was.

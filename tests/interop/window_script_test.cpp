@@ -176,6 +176,13 @@ TEST(WindowScriptText, Shellcheck_FindsNothing) {
   EXPECT_EQ(status, 0) << node.read("out");
 }
 
+TEST(WindowScriptText, Reader_FindsWhatItDoesAndToWhich) {
+  // Between the functions and the first step stand the jobs' number, the GPU and the time planned.
+  const std::string script = TwoGroups().script().value();
+  EXPECT_THAT(script, HasSubstr("begins what is done: 4 jobs on GPU 0 (A100-40GB)."));
+  EXPECT_THAT(script, HasSubstr("20.000 s. Steps wait for each other and not for the clock.\nst"));
+}
+
 TEST(WindowScriptText, HostileNames_StayWords) {
   // Aim: a job's name comes from a file: it must not become a command, nor lead out of the jobs.
   TwoGroups window;

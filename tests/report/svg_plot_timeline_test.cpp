@@ -179,6 +179,28 @@ TEST(SvgTimeline, Jobs_StandOnTheSlicesOfTheirInstance) {
   EXPECT_EQ(second[0].attribute("height"), "48");
 }
 
+TEST(SvgTimeline, Names_StandInTheirRectanglesWhereThereIsRoom) {
+  // Rows of 18: alone or shared the name is there, once over all; shortened, or left out, if it
+  // does not fit; by numbers no name is written.
+  RepresentativeRun run;
+  run.run.gpu_count = 1;
+  run.job_names = {"bert<a", "gnn", "a name that is too long", "narrow"};
+  run.run.timeline = {span(0, 0, 50, {use(0, 4, 0), use(0, 4, 1)}),
+                      span(0, 50, 60, {use(0, 8, 2)}),
+                      span(0, 60, 61, {use(0, 8, 3)})};
+  TimelineOptions options = options_until(100);
+  options.tags = TimelineTags::kNames;
+  const std::string svg = svg_timeline(run, {}, options, Embedding::kStandalone).svg;
+  EXPECT_EQ(test::drawing_faults(svg), "");
+  EXPECT_NE(svg.find("y=\"28\">bert&lt;a</text>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("y=\"64\">gnn</text>"), std::string::npos) << svg;
+  EXPECT_EQ(test::count_class(svg, "name"), 3);
+  EXPECT_EQ(svg.find(">a name that is too long</text>"), std::string::npos);
+  EXPECT_GT(svg.find("class=\"name\""), svg.find("url(#tm)"));
+  options.tags = TimelineTags::kNumbers;
+  EXPECT_EQ(test::count_class(svg_timeline(run, {}, options, Embedding::kInline).svg, "name"), 0);
+}
+
 TEST(SvgTimeline, States_HaveTheirTextures) {
   // One path each for what is slow, shared, sampled and re-cut; an idle instance is an outline.
   RepresentativeRun run;

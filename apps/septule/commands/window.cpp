@@ -155,10 +155,11 @@ std::vector<OptionRecord> answer_options() {
            .is_integer = true},
           {.name = "emit",
            .text = "Print a shell script that carries the schedule out (GPU instances, an MPS "
-                   "daemon for each instance that is shared, jobs), not the table."},
+                   "daemon for each instance that is shared, jobs), not the table. It is for GPU "
+                   "0, or that of --index."},
           {.name = "svg",
            .value = "FILE",
-           .text = "Also draw the schedule over time.",
+           .text = "Also draw the schedule over time, as an SVG picture.",
            .completion = CompletionKind::kFile},
           output_option(),
           verbose_option()};
@@ -178,15 +179,15 @@ Command window_command() {
   return {
       .record =
           {.path = {"window"},
-           .summary = "run a window of queued jobs together: MIG and MPS at once",
+           .summary = "plan which queued jobs share a GPU, and how: MIG and MPS at once",
            .description =
                {"For the jobs of FILE and one GPU: which jobs run together, how the GPU is cut "
                 "while they do (MIG), and how each instance is shared (MPS). Nothing is "
-                "changed.",
+                "changed; --emit prints a script that carries the plan out.",
                 "FILE is a CSV table: name, solo_s (seconds alone on the whole GPU), and "
-                "optionally user, trust, memory_gib, speeds s7,s4,s3,s2,s1, kind, kernel_us, "
-                "w, serial_share, memory_share, sm_percent, memory_percent; - for standard "
-                "input.",
+                "optionally user, trust, memory_gib, speeds s7,s4,s3,s2,s1 (1 = as fast as "
+                "alone on the whole GPU), kind, kernel_us, w, serial_share, memory_share, "
+                "sm_percent, memory_percent; - for standard input.",
                 methods_text()},
            .arguments = {{.name = "FILE",
                           .text = "The window's jobs.",
