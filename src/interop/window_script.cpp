@@ -78,10 +78,11 @@ class WindowScriptWriter {
       }
       // The script's word for "no user": such a job would run as whoever runs the script.
       if (job.user == "-") {
-        return Error{ErrorCode::kInvalidInput,
-                     fmt::format("job {} cannot have a script: it would run as user \"-\", which is "
-                                 "no name of a user",
-                                 quoted_for_message(job.name))};
+        return Error{
+            ErrorCode::kInvalidInput,
+            fmt::format("job {} cannot have a script: it would run as user \"-\", which is "
+                        "no name of a user",
+                        quoted_for_message(job.name))};
       }
     }
     find_sessions();

@@ -58,7 +58,7 @@ struct WindowProblem {
 /// What an optimizer proves of its answer.
 struct WindowCertificate {
   plan::Proof proof = plan::Proof::kNone;
-  /// Among which schedules it is optimal, half a sentence: "schedules of groups with barriers".
+  /// Optimal among which schedules, half a sentence: "schedules of full groups with barriers".
   /// Static lifetime; empty without proof.
   std::string_view scope;
   /// No schedule whatever takes less, with or without barriers; nothing = not worked out.
