@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "optimize/window_limits.hpp"
 
 namespace septule::optimize {
 namespace {
@@ -168,6 +169,7 @@ double worth_of(GroupClock clock, const DomainTime& time) {
 }  // namespace
 
 GroupTimer::GroupTimer(const WindowProblem& problem) : problem_(problem) {
+  problem_.rules.fairness = fairness_floor(problem);
   const gpu::SharingCatalogue& catalogue = *problem.catalogue;
   for (const gpu::MemoryDomain& domain : catalogue.domains) {
     memory_.push_back(gpu::domain_memory(*catalogue.geometry, domain.profile));

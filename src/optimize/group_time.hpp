@@ -60,7 +60,7 @@ class GroupTimer {
   /// `problem` is valid (check_window_problem()).
   explicit GroupTimer(const WindowProblem& problem);
 
-  const WindowProblem& problem() const { return problem_; }
+  const WindowProblem& problem() const { return problem_; }  ///< with fairness_floor()
   /// `jobs`: one for each seat of the domain, kNoJob for none; at least one sits.
   std::optional<DomainTime> time(std::size_t domain, std::span<const std::size_t> jobs) const;
   /// The same with what each does from `begin` on; as many `runs` as seats. For kSteadyState each
