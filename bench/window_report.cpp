@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -255,27 +256,31 @@ std::vector<Mix> class_mixes() {
           {"as drawn", {0, 0, 0, 0}}};
 }
 
-/// A pool in which every class has enough jobs to be drawn from.
+/// A pool in which every class has enough jobs to be drawn from: first jobs as they come, then so
+/// many of each class, so that every part of the pool has its share of each.
 std::vector<predict::GeneratedJob> mixed_pool(const gpu::Geometry& gpu) {
   constexpr std::size_t kOfClass = 150;
   const predict::JobGenerator generator(gpu, 1);
   std::vector<predict::GeneratedJob> pool;
-  for (std::size_t i = 0; i < kOfClass; ++i) {
-    pool.push_back(generator.job(i));
-    for (const auto job_class : {predict::JobClass::kComputeIntensive,
-                                 predict::JobClass::kMemoryIntensive,
-                                 predict::JobClass::kUnscalable,
-                                 predict::JobClass::kPartlyUnscalable}) {
-      auto job = generator.job_of(job_class, i);
-      SEPTULE_CHECK(job.has_value(), "every class can be drawn on this GPU");
-      pool.push_back(std::move(job).value());
+  const auto add = [&pool, &generator](std::optional<predict::JobClass> job_class) {
+    auto jobs = generator.pool(kOfClass, job_class);
+    SEPTULE_CHECK(jobs.has_value(), "every class can be drawn on this GPU");
+    for (predict::GeneratedJob& job : *jobs) {
+      pool.push_back(std::move(job));
     }
+  };
+  add(std::nullopt);
+  for (const auto job_class : {predict::JobClass::kComputeIntensive,
+                               predict::JobClass::kMemoryIntensive,
+                               predict::JobClass::kUnscalable,
+                               predict::JobClass::kPartlyUnscalable}) {
+    add(job_class);
   }
   return pool;
 }
 
 void print_generated(const gpu::Geometry& gpu) {
-  constexpr std::uint64_t kWindows = 30;
+  constexpr std::uint64_t kWindows = 20;
   const std::vector<predict::GeneratedJob> pool = mixed_pool(gpu);
   const gpu::SharingCatalogue catalogue = catalogue_of(gpu, {});
   const optimize::WindowDp exact;
