@@ -10,7 +10,7 @@ SEPTULE_SHARED ?= ../shared
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench accuracy train-evaluate window-rl lint clang determinism sanitize fuzz \
+.PHONY: build run study tour test bench accuracy train-evaluate window-figures window-rl lint clang determinism sanitize fuzz \
         install clean help build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
@@ -40,6 +40,14 @@ train-evaluate: test-packages ## Train and judge all predictors (about an hour; 
 	@cmake --preset test --log-level=WARNING
 	@cmake --build --preset test -j $(JOBS) --target septule septule-train
 	@SEPTULE_SHARED=$(SEPTULE_SHARED) build/test/septule train predictor --evaluate --runs build/train-runs --resume
+
+window-figures: test-packages ## What windows of jobs gain, FAR and ours, larger windows (SEPTULE_SHARED)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target window_report far_report window_dp_bench window_large_bench
+	@build/test/bench/window_report $(SEPTULE_SHARED)
+	@build/test/bench/far_report $(SEPTULE_SHARED)
+	@build/test/bench/window_dp_bench
+	@build/test/bench/window_large_bench
 
 window-rl: test-packages ## Judge the learned window agent: held-out jobs, measured pairs (SEPTULE_SHARED), time
 	@cmake --preset test --log-level=WARNING

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include "optimize/measured_windows.hpp"
 #include "optimize/refill.hpp"
 #include "optimize/window_baselines.hpp"
+#include "optimize/window_bound.hpp"
 #include "optimize/window_check.hpp"
 #include "optimize/window_dp.hpp"
 #include "optimize/window_heuristics.hpp"
@@ -56,10 +58,11 @@ struct Gains {
   /// Least and greatest mean of a seed's windows.
   std::array<double, 2> by_seed() const {
     std::array<double, 2> ends = {1e9, 0};
-    for (std::size_t from = 0; from + kWindowsOfSeed <= all.size(); from += kWindowsOfSeed) {
+    const std::size_t each = all.size() / kSeeds;
+    for (std::size_t from = 0; from + each <= all.size(); from += each) {
       double sum = 0;
-      for (std::size_t i = from; i < from + kWindowsOfSeed; ++i) {
-        sum += all[i] / static_cast<double>(kWindowsOfSeed);
+      for (std::size_t i = from; i < from + each; ++i) {
+        sum += all[i] / static_cast<double>(each);
       }
       ends = {std::min(ends[0], sum), std::max(ends[1], sum)};
     }
@@ -90,9 +93,10 @@ double gain_of(const WindowOptimizer& method, const WindowProblem& problem) {
   return solo / answer->time.to_seconds();
 }
 
-void print_gains(std::string_view name, const Gains& gains, bool has_seeds) {
-  fmt::print("  {:<34} mean {:.3f} +- {:.3f}", name, gains.mean(), gains.standard_error());
-  if (has_seeds) {
+enum class Seeds { kShown, kNotShown };
+void print_gains(std::string_view name, const Gains& gains, Seeds seeds) {
+  fmt::print("  {:<52} mean {:.3f} +- {:.3f}", name, gains.mean(), gains.standard_error());
+  if (seeds == Seeds::kShown) {
     fmt::print(" (seeds {:.2f} to {:.2f})", gains.by_seed()[0], gains.by_seed()[1]);
   }
   fmt::print("  min {:.3f}  max {:.3f}\n", gains.min(), gains.max());
@@ -122,9 +126,11 @@ gpu::SharingCatalogue only_template(gpu::SharingCatalogue all, std::string_view 
   return all;
 }
 
+/// Some templates and what they are called.
 struct Row {
   std::string name;
   gpu::SharingCatalogue catalogue;
+  bool is_refilled = false;  ///< shown with refilled seats, too
 };
 
 std::vector<Row> measured_rows(const gpu::Geometry& gpu) {
@@ -137,52 +143,97 @@ std::vector<Row> measured_rows(const gpu::Geometry& gpu) {
     rows.push_back({fmt::format("MIG only, up to {}", concurrency),
                     measured_catalogue(gpu, concurrency, mig)});
     rows.push_back({fmt::format("MIG + MPS, up to {}", concurrency),
-                    measured_catalogue(gpu, concurrency, {})});
+                    measured_catalogue(gpu, concurrency, {}),
+                    concurrency == 4});
   }
   rows.push_back({"MIG + MPS, 4g{2}+3g{2} alone",
-                  only_template(measured_catalogue(gpu, 4, {}), "4g{2}+3g{2}")});
+                  only_template(measured_catalogue(gpu, 4, {}), "4g{2}+3g{2}"),
+                  true});
   return rows;
+}
+
+/// Windows of measured jobs: `count` of each seed.
+std::vector<test::DrawnWindow> drawn_windows(const test::MeasuredWindows& all,
+                                             std::size_t size,
+                                             std::uint64_t count) {
+  std::vector<test::DrawnWindow> windows;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      windows.push_back(test::draw_measured(all, size, Rng(seed).stream("window", i)));
+    }
+  }
+  return windows;
+}
+
+WindowProblem measured_problem(const test::DrawnWindow& window,
+                               const gpu::SharingCatalogue& catalogue,
+                               GroupClock clock) {
+  return {.jobs = window.jobs,
+          .model = window.model.get(),
+          .catalogue = &catalogue,
+          .traits = {},
+          .rules = {.mps_users = plan::SharingRules::Users::kAnyUsers},
+          .clock = clock,
+          .initial = std::nullopt};
+}
+
+void print_method(const WindowOptimizer& method,
+                  const std::vector<test::DrawnWindow>& windows,
+                  GroupClock clock,
+                  const Row& row) {
+  Gains gains;
+  for (const test::DrawnWindow& window : windows) {
+    gains.all.push_back(gain_of(method, measured_problem(window, row.catalogue, clock)));
+  }
+  print_gains(row.name, gains, Seeds::kShown);
+}
+
+/// What no schedule of these templates can reach, whatever refills what.
+void print_bound(const std::vector<test::DrawnWindow>& windows, const Row& row) {
+  Gains gains;
+  for (const test::DrawnWindow& window : windows) {
+    WorkBudget budget(1'000'000'000);
+    const auto bound = optimize::bound_window(
+        measured_problem(window, row.catalogue, GroupClock::kSpeedUp), budget);
+    SEPTULE_CHECK(bound.has_value() && bound->has_value(), "small windows have a bound");
+    const double solo = static_cast<double>(window.jobs.size()) * window.jobs[0].solo.to_seconds();
+    gains.all.push_back(solo / (*bound)->lower_bound.to_seconds());
+  }
+  print_gains(row.name + ": no schedule gains more", gains, Seeds::kShown);
+}
+
+/// The tail of a window, where seats run dry, weighs less the longer the queue is.
+void print_longer(const test::MeasuredWindows& all, const Row& row) {
+  for (const std::size_t size : {std::size_t{24}, std::size_t{36}, std::size_t{44}}) {
+    const std::uint64_t count = size == all.names.size() ? 1 : 4;
+    print_method(optimize::RefillOptimizer(),
+                 drawn_windows(all, size, count),
+                 GroupClock::kRefill,
+                 {fmt::format("{}, {} jobs", row.name, size), row.catalogue});
+  }
 }
 
 void print_measured(const gpu::Geometry& gpu, const std::filesystem::path& root) {
   const test::MeasuredWindows all = test::measured_windows(gpu, root);
-  std::vector<test::DrawnWindow> windows;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    for (std::uint64_t i = 0; i < kWindowsOfSeed; ++i) {
-      windows.push_back(test::draw_measured(all, kWindow, Rng(seed).stream("window", i)));
-    }
-  }
+  const std::vector<test::DrawnWindow> windows = drawn_windows(all, kWindow, kWindowsOfSeed);
   fmt::print("{} measured jobs, {} windows of {} without replacement, equal work\n",
              all.names.size(),
              windows.size(),
              kWindow);
   const std::vector<Row> rows = measured_rows(gpu);
-  const auto print = [&](const WindowOptimizer& method, GroupClock clock, const Row& row) {
-    Gains gains;
-    for (const test::DrawnWindow& window : windows) {
-      const WindowProblem problem{.jobs = window.jobs,
-                                  .model = window.model.get(),
-                                  .catalogue = &row.catalogue,
-                                  .traits = {},
-                                  .rules = {.mps_users = plan::SharingRules::Users::kAnyUsers},
-                                  .clock = clock,
-                                  .initial = std::nullopt};
-      gains.all.push_back(gain_of(method, problem));
-    }
-    print_gains(row.name, gains, true);
-  };
   for (const GroupClock clock :
        {GroupClock::kSteadyState, GroupClock::kIdle, GroupClock::kSpeedUp}) {
     fmt::print("clock {} (exact)\n", optimize::group_clock_name(clock));
     for (const Row& row : rows) {
-      print(optimize::WindowDp(), clock, row);
+      print_method(optimize::WindowDp(), windows, clock, row);
     }
   }
   fmt::print("clock refill (search of {} units)\n", optimize::RefillOptimizer::kUnitsDefault);
   for (const Row& row : rows) {
-    if (row.name.find("up to 4") != std::string::npos ||
-        row.name.find("alone") != std::string::npos) {
-      print(optimize::RefillOptimizer(), GroupClock::kRefill, row);
+    if (row.is_refilled) {
+      print_method(optimize::RefillOptimizer(), windows, GroupClock::kRefill, row);
+      print_bound(windows, row);
+      print_longer(all, row);
     }
   }
 }
@@ -205,27 +256,31 @@ std::vector<Mix> class_mixes() {
           {"as drawn", {0, 0, 0, 0}}};
 }
 
-/// A pool in which every class has enough jobs to be drawn from.
+/// A pool in which every class has enough jobs to be drawn from: first jobs as they come, then so
+/// many of each class, so that every part of the pool has its share of each.
 std::vector<predict::GeneratedJob> mixed_pool(const gpu::Geometry& gpu) {
   constexpr std::size_t kOfClass = 150;
   const predict::JobGenerator generator(gpu, 1);
   std::vector<predict::GeneratedJob> pool;
-  for (std::size_t i = 0; i < kOfClass; ++i) {
-    pool.push_back(generator.job(i));
-    for (const auto job_class : {predict::JobClass::kComputeIntensive,
-                                 predict::JobClass::kMemoryIntensive,
-                                 predict::JobClass::kUnscalable,
-                                 predict::JobClass::kPartlyUnscalable}) {
-      auto job = generator.job_of(job_class, i);
-      SEPTULE_CHECK(job.has_value(), "every class can be drawn on this GPU");
-      pool.push_back(std::move(job).value());
+  const auto add = [&pool, &generator](std::optional<predict::JobClass> job_class) {
+    auto jobs = generator.pool(kOfClass, job_class);
+    SEPTULE_CHECK(jobs.has_value(), "every class can be drawn on this GPU");
+    for (predict::GeneratedJob& job : *jobs) {
+      pool.push_back(std::move(job));
     }
+  };
+  add(std::nullopt);
+  for (const auto job_class : {predict::JobClass::kComputeIntensive,
+                               predict::JobClass::kMemoryIntensive,
+                               predict::JobClass::kUnscalable,
+                               predict::JobClass::kPartlyUnscalable}) {
+    add(job_class);
   }
   return pool;
 }
 
 void print_generated(const gpu::Geometry& gpu) {
-  constexpr std::uint64_t kWindows = 30;
+  constexpr std::uint64_t kWindows = 20;
   const std::vector<predict::GeneratedJob> pool = mixed_pool(gpu);
   const gpu::SharingCatalogue catalogue = catalogue_of(gpu, {});
   const optimize::WindowDp exact;
@@ -269,7 +324,7 @@ void print_generated(const gpu::Geometry& gpu) {
     }
     fmt::print(" {}\n", mix.name);
     for (std::size_t m = 0; m < methods.size(); ++m) {
-      print_gains(methods[m]->name(), gains[m], false);
+      print_gains(methods[m]->name(), gains[m], Seeds::kNotShown);
     }
   }
 }

@@ -86,10 +86,12 @@ std::vector<RunLine> run_lines(const WindowQuestion& question, const WindowFindi
     RunLine line = line_of(*question.geometry, schedule.instances[run.instance], run);
     line.begin_s = seconds(run.begin());
     line.end_s = seconds(run.end());
-    const double length = line.end_s - line.begin_s;
-    line.speed = question.problem.clock == optimize::GroupClock::kSteadyState
-                     ? steady_speed(question, schedule, run)
-                     : question.problem.jobs[run.job].solo.to_seconds() / length;
+    // A timeline without groups is what will happen, whatever the metric of groups.
+    const bool is_steady =
+        question.problem.clock == optimize::GroupClock::kSteadyState && !schedule.groups.empty();
+    line.speed = is_steady ? steady_speed(question, schedule, run)
+                           : question.problem.jobs[run.job].solo.to_seconds() /
+                                 (run.end() - run.begin()).to_seconds();
     lines.push_back(std::move(line));
   }
   return lines;

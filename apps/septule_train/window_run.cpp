@@ -321,14 +321,15 @@ Result<report::MethodComparison> judge_window_net(const learn::NetworkWeights& w
                                                   const learn_train::WindowSource& source,
                                                   const WindowJudging& judging) {
   SEPTULE_TRY(const std::unique_ptr<learn::WindowAgent> agent, learn::WindowAgent::make(weights));
-  std::vector<Tried> methods = {{"exact", "the best schedule of groups with barriers", {}, {}, {}},
-                                {"rl", "the network, greedy, without a guard", {}, {}, {}},
-                                {"beam", "", {}, {}, {}},
-                                {"greedy", "", {}, {}, {}},
-                                {"mig-mps-default", "", {}, {}, {}},
-                                {"mig-only", "", {}, {}, {}},
-                                {"mps-only", "", {}, {}, {}},
-                                {"time-sharing", "one job after another", {}, {}, {}}};
+  std::vector<Tried> methods = {
+      {"exact", "the best schedule of full groups with barriers", {}, {}, {}},
+      {"rl", "the network, greedy, without a guard", {}, {}, {}},
+      {"beam", "", {}, {}, {}},
+      {"greedy", "", {}, {}, {}},
+      {"mig-mps-default", "", {}, {}, {}},
+      {"mig-only", "", {}, {}, {}},
+      {"mps-only", "", {}, {}, {}},
+      {"time-sharing", "one job after another", {}, {}, {}}};
   std::erase_if(methods, [](const Tried& one) {
     return std::ranges::none_of(
         optimize::window_methods(),

@@ -76,6 +76,14 @@ class WindowScriptWriter {
                                  "name, which must not hold a \"/\"",
                                  quoted_for_message(job.name))};
       }
+      // The script's word for "no user": such a job would run as whoever runs the script.
+      if (job.user == "-") {
+        return Error{
+            ErrorCode::kInvalidInput,
+            fmt::format("job {} cannot have a script: it would run as user \"-\", which is "
+                        "no name of a user",
+                        quoted_for_message(job.name))};
+      }
     }
     find_sessions();
     const std::vector<Event> events = ordered_events();

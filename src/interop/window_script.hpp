@@ -31,9 +31,10 @@ struct WindowScriptInput {
 /// MPS clients of several users share a server only with -multiuser-server, which is given where
 /// the schedule has them in one compute instance at one time.
 ///
-/// Fails with kInvalidInput for a job whose name cannot be a file's, and with kBlocked for a cut
-/// that the GPU cannot be brought to (somebody holds an instance), as plan_transition() says.
-/// Source of the variables and commands: mig-and-mps reference, C.3 and C.5.
+/// Fails with kInvalidInput for a job whose name cannot be a file's or whose user is "-", and with
+/// kBlocked for a cut that the GPU cannot be brought to (somebody holds an instance), as
+/// plan_transition() says. Source of the variables and commands: mig-and-mps reference, C.3 and
+/// C.5.
 Result<std::string> window_script(const WindowScriptInput& input);
 
 }  // namespace septule::interop

@@ -164,6 +164,15 @@ Result<WindowTable> parse_window_table(const InputText& input, const gpu::Geomet
                             {.extra = kHeadings,
                              .speeds = JobRowsFormat::Speeds::kOptional,
                              .example = "name,user,memory_gib,solo_s,s7,s4,s3,s2,s1"}));
+  if (rows.rows.size() > kWindowJobsMax) {
+    return input_error(input.source_name,
+                       rows.rows[kWindowJobsMax].line,
+                       "the window",
+                       fmt::format("has {} jobs; expected {} at most, taken from the head of the "
+                                   "queue",
+                                   rows.rows.size(),
+                                   kWindowJobsMax));
+  }
   WindowTable table;
   table.notes = std::move(rows.notes);
   for (JobRow& row : rows.rows) {

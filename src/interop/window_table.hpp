@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct WindowTable {
 /// Longest and shortest time of one job of a window, in seconds: ten years, a microsecond.
 inline constexpr double kWindowSecondsMax = 315360000;
 inline constexpr double kWindowSecondsMin = 1e-6;
+/// Jobs of one window: a thousand take minutes and gigabytes.
+inline constexpr std::size_t kWindowJobsMax = 1000;
 
 /// Parses a window of jobs (docs/formats.md, "Window"): a job table (read_job_rows()) with
 /// `solo_s`, and optionally `user`, `trust`, `kind` (inference, training, hpc), `kernel_us`, `w`,

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "base/portable_math.hpp"
+#include "job/law_priors.hpp"
 #include "job/workload.hpp"
 
 namespace septule::job {
@@ -21,18 +22,15 @@ constexpr std::uint64_t kMixedSeed = 1;
 constexpr int kMixedUsers = 10;
 constexpr std::int64_t kDurationMaxMs = 3600000;
 
-/// The 10th, 50th and 90th percentile of a fitted parameter, with where its distribution is taken
-/// to begin and end [D]; linear between.
+/// A fitted parameter, with where its distribution is taken to begin and end [D]; linear between.
 struct Prior {
   double low = 0;
-  double p10 = 0;
-  double p50 = 0;
-  double p90 = 0;
+  Percentiles fitted;
   double high = 1;
 
   double at(double u) const {
     constexpr std::array<double, 5> kAt = {0, 0.1, 0.5, 0.9, 1};
-    const std::array<double, 5> values = {low, p10, p50, p90, high};
+    const std::array<double, 5> values = {low, fitted.p10, fitted.p50, fitted.p90, high};
     std::size_t i = 1;
     while (i + 1 < kAt.size() && u > kAt[i]) {
       ++i;
@@ -50,9 +48,8 @@ struct Range {
   double at(double u) const { return from * portable_exp(u * portable_log(to / from)); }
 };
 
-/// What one family of kinds is drawn from. Usable SMs, serial and memory shares: fits of 16 Rodinia
-/// programs, 28 training and 44 inference jobs on A100 (docs/performance-model.md names the data).
-/// The rest is assumed [D].
+/// What one family of kinds is drawn from. Usable SMs, serial and memory shares: as fitted
+/// (law_priors.hpp). The rest is assumed [D].
 struct Family {
   const char* name = "";
   Prior usable;
@@ -66,25 +63,25 @@ struct Family {
 
 constexpr std::array kFamilies = {
     Family{.name = "hpc",
-           .usable = {.low = 0.05, .p10 = 0.10, .p50 = 0.55, .p90 = 0.91},
-           .serial = {.low = 0, .p10 = 0, .p50 = 0.14, .p90 = 0.90, .high = 0.95},
-           .memory_share = {.low = 0, .p10 = 0, .p50 = 0.11, .p90 = 0.76, .high = 0.90},
+           .usable = {.low = 0.05, .fitted = kHpcPrior.usable},
+           .serial = {.low = 0, .fitted = kHpcPrior.serial, .high = 0.95},
+           .memory_share = {.low = 0, .fitted = kHpcPrior.memory_share, .high = 0.90},
            .step_s = {.from = 0.005, .to = 0.5},
            .kernels = {.from = 2, .to = 100},
            .memory_gib = {.from = 0.3, .to = 6},
            .start_s = 2},
     Family{.name = "train",
-           .usable = {.low = 0.30, .p10 = 0.41, .p50 = 0.66, .p90 = 0.90},
-           .serial = {.low = 0.02, .p10 = 0.08, .p50 = 0.39, .p90 = 0.78, .high = 0.90},
-           .memory_share = {.low = 0, .p10 = 0.03, .p50 = 0.15, .p90 = 0.42, .high = 0.60},
+           .usable = {.low = 0.30, .fitted = kTrainingPrior.usable},
+           .serial = {.low = 0.02, .fitted = kTrainingPrior.serial, .high = 0.90},
+           .memory_share = {.low = 0, .fitted = kTrainingPrior.memory_share, .high = 0.60},
            .step_s = {.from = 0.02, .to = 0.4},
            .kernels = {.from = 90, .to = 1500},
            .memory_gib = {.from = 2, .to = 14},
            .start_s = 9},
     Family{.name = "infer",
-           .usable = {.low = 0.45, .p10 = 0.58, .p50 = 0.82, .p90 = 0.96},
-           .serial = {.low = 0.01, .p10 = 0.03, .p50 = 0.11, .p90 = 0.32, .high = 0.50},
-           .memory_share = {.low = 0.02, .p10 = 0.06, .p50 = 0.26, .p90 = 0.33, .high = 0.45},
+           .usable = {.low = 0.45, .fitted = kInferencePrior.usable},
+           .serial = {.low = 0.01, .fitted = kInferencePrior.serial, .high = 0.50},
+           .memory_share = {.low = 0.02, .fitted = kInferencePrior.memory_share, .high = 0.45},
            .step_s = {.from = 0.004, .to = 0.1},
            .kernels = {.from = 30, .to = 510},
            .memory_gib = {.from = 1, .to = 6},

@@ -83,7 +83,7 @@ class QueueRun {
   template <class Ended>
   bool advance(std::int64_t step, Ended&& ended) {
     now_ += step;
-    const double fairness = rates_.problem().rules.fairness;
+    const double fairness = rates_.timer().problem().rules.fairness;
     for (std::size_t s = 0; s < seated_.size(); ++s) {
       if (seated_[s] == kEmptySeat) {
         continue;

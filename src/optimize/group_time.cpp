@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "optimize/window_limits.hpp"
 
 namespace septule::optimize {
 namespace {
@@ -168,6 +169,7 @@ double worth_of(GroupClock clock, const DomainTime& time) {
 }  // namespace
 
 GroupTimer::GroupTimer(const WindowProblem& problem) : problem_(problem) {
+  problem_.rules.fairness = fairness_floor(problem);
   const gpu::SharingCatalogue& catalogue = *problem.catalogue;
   for (const gpu::MemoryDomain& domain : catalogue.domains) {
     memory_.push_back(gpu::domain_memory(*catalogue.geometry, domain.profile));
@@ -187,13 +189,16 @@ bool GroupTimer::may_sit(std::size_t domain, std::span<const std::size_t> jobs) 
   const gpu::MemoryDomain& of = problem_.catalogue->domains[domain];
   const std::optional<Bytes>& memory = memory_[domain];
   std::uint64_t needed = 0;
-  int count = 0;
   bool is_known = true;
+  const auto count = static_cast<std::size_t>(
+      std::ranges::count_if(jobs, [](std::size_t job) { return job != kNoJob; }));
+  if (count == 1 && !of.profile.has_value() && !memory.has_value()) {
+    return true;  // its solo time says that it ran there
+  }
   for (std::size_t seat = 0; seat < jobs.size(); ++seat) {
     if (jobs[seat] == kNoJob) {
       continue;
     }
-    ++count;
     const std::optional<Bytes>& needs = problem_.jobs[jobs[seat]].memory;
     is_known = is_known && needs.has_value();
     if (needs.has_value()) {

@@ -51,7 +51,8 @@ struct BestSeating {
 ///   compute instance; the whole GPU); a job slower than the fairness floor: solo time / its own
 ///   time < floor (kSteadyState: its rate); a time of 36 years or more (2^60 ns).
 /// - Memory of a domain: gpu::domain_memory(). A job alone whose memory is not known fits where the
-///   model has a rate for it.
+///   model has a rate for it, and any job alone fits the whole GPU if that one's memory is not
+///   published: its solo time was measured there.
 /// - kRefill: a domain's time is that of kSpeedUp; refilling is its optimizer's business.
 /// Immutable; any thread. What the problem points to outlives it. No heap after construction.
 class GroupTimer {
@@ -59,7 +60,7 @@ class GroupTimer {
   /// `problem` is valid (check_window_problem()).
   explicit GroupTimer(const WindowProblem& problem);
 
-  const WindowProblem& problem() const { return problem_; }
+  const WindowProblem& problem() const { return problem_; }  ///< with fairness_floor()
   /// `jobs`: one for each seat of the domain, kNoJob for none; at least one sits.
   std::optional<DomainTime> time(std::size_t domain, std::span<const std::size_t> jobs) const;
   /// The same with what each does from `begin` on; as many `runs` as seats. For kSteadyState each

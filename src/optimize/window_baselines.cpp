@@ -18,11 +18,11 @@ std::string_view scope_of(Baseline baseline) {
     case Baseline::kTimeSharing:
       return "schedules of one job at a time";
     case Baseline::kMpsOnly:
-      return "schedules of groups with barriers, MPS on the whole GPU only";
+      return "schedules of full groups with barriers, MPS on the whole GPU only";
     case Baseline::kMigOnly:
-      return "schedules of groups with barriers, MIG without MPS";
+      return "schedules of full groups with barriers, MIG without MPS";
     case Baseline::kMigMpsDefault:
-      return "schedules of groups with barriers, MPS without percentages";
+      return "schedules of full groups with barriers, MPS without percentages";
   }
   SEPTULE_CHECK(false, "every Baseline has a scope");
 }

@@ -14,7 +14,7 @@ namespace septule::optimize {
 
 /// Among which schedules exact answers are optimal. Every group has the GPU to itself, cut exactly
 /// as its template says, and the next one begins when its last job has ended.
-inline constexpr std::string_view kGroupScope = "schedules of groups with barriers";
+inline constexpr std::string_view kGroupScope = "schedules of full groups with barriers";
 
 /// What methods that make groups hand out: the schedule, its time, no proof. See
 /// make_group_schedule() for what `groups` must be.

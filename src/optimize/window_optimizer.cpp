@@ -1,5 +1,6 @@
 #include "optimize/window_optimizer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -7,6 +8,8 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "optimize/window_limits.hpp"
+#include "plan/schedule_checker.hpp"
 
 namespace septule::optimize {
 
@@ -64,6 +67,7 @@ Status check_window_problem(const WindowProblem& problem) {
         fmt::format("the fairness floor is {}; valid are 0 to 1", problem.rules.fairness));
   }
   std::set<std::string_view> names;
+  Duration sum;
   for (const plan::WindowJob& job : problem.jobs) {
     if (!names.insert(job.name).second) {
       return invalid(fmt::format("two jobs are named {}", quoted_for_message(job.name)));
@@ -73,8 +77,22 @@ Status check_window_problem(const WindowProblem& problem) {
                                  quoted_for_message(job.name),
                                  job.solo.to_seconds()));
     }
+    if (job.solo > kWindowTimeMax - sum) {
+      return invalid(fmt::format("the times alone of the jobs up to {} add up to more than {} s",
+                                 quoted_for_message(job.name),
+                                 kWindowTimeMax.to_seconds()));
+    }
+    sum += job.solo;
   }
   return {};
+}
+
+double fairness_floor(const WindowProblem& problem) {
+  double sum = 0;
+  for (const plan::WindowJob& job : problem.jobs) {
+    sum += job.solo.to_seconds();
+  }
+  return std::max(problem.rules.fairness, sum / (plan::kScheduleTimeMax.to_seconds() / 2));
 }
 
 }  // namespace septule::optimize

@@ -58,7 +58,7 @@ struct WindowProblem {
 /// What an optimizer proves of its answer.
 struct WindowCertificate {
   plan::Proof proof = plan::Proof::kNone;
-  /// Among which schedules it is optimal, half a sentence: "schedules of groups with barriers".
+  /// Optimal among which schedules, half a sentence: "schedules of full groups with barriers".
   /// Static lifetime; empty without proof.
   std::string_view scope;
   /// No schedule whatever takes less, with or without barriers; nothing = not worked out.
@@ -94,7 +94,7 @@ class WindowOptimizer {
 };
 
 /// kInvalidInput for what no caller may hand over: missing pointers, counts that differ, solo times
-/// that are not positive, names twice, fairness outside [0, 1].
+/// not positive or together beyond kWindowTimeMax, names twice, fairness outside [0, 1].
 Status check_window_problem(const WindowProblem& problem);
 
 }  // namespace septule::optimize

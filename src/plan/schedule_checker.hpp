@@ -77,7 +77,8 @@ inline constexpr Duration kScheduleTimeMax = Duration::nanoseconds(std::int64_t{
 /// changes are asked for only where jobs, partitions and seats are in order. Work may differ by
 /// 1e-6 of it and 10 ns for each piece, rates and the floor of fairness by 1e-9 relative. A GPU
 /// instance exists from create_begin to gone_at. Jobs whose memory is not known fit alone
-/// everywhere; no others fit where the memory of the instance is not published.
+/// everywhere; where the memory of an instance is not published no others fit, but a job alone on
+/// the whole GPU, which its solo time was measured on.
 std::vector<ScheduleViolation> check_schedule(const Schedule& schedule,
                                               std::span<const WindowJob> jobs,
                                               const ScheduleCheck& check);

@@ -7,25 +7,19 @@
 
 #include "base/clock.hpp"
 #include "base/portable_math.hpp"
+#include "job/law_priors.hpp"
 
 namespace septule::predict {
 namespace {
 
-/// 10th, 50th and 90th percentile.
-using Percentiles = std::array<double, 3>;
-
 struct Prior {
   JobKind kind;
-  Percentiles usable;
-  Percentiles serial;
-  Percentiles memory;
+  job::LawPrior law;
 };
 
-/// performance-model.md section 2: inference, training, Rodinia.
-constexpr std::array<Prior, 3> kPriors = {
-    {{JobKind::kInference, {.58, .82, .96}, {.03, .11, .32}, {.06, .26, .33}},
-     {JobKind::kTraining, {.41, .66, .90}, {.08, .39, .78}, {.03, .15, .42}},
-     {JobKind::kHpc, {.10, .55, .91}, {0, .14, .90}, {0, .11, .76}}}};
+constexpr std::array<Prior, 3> kPriors = {{{JobKind::kInference, job::kInferencePrior},
+                                           {JobKind::kTraining, job::kTrainingPrior},
+                                           {JobKind::kHpc, job::kHpcPrior}}};
 
 struct Range {
   double least;
@@ -41,13 +35,13 @@ constexpr Range kMemoryRangeGib = {1, 40};
 constexpr Range kSoloRangeS = {60, 600};
 
 /// Inverse of the distribution: linear between the percentiles.
-double drawn(Rng& rng, const Percentiles& of, const Range& range) {
+double drawn(Rng& rng, const job::Percentiles& of, const Range& range) {
   constexpr std::array<double, 5> kQuantiles = {0, .1, .5, .9, 1};
-  const std::array<double, 5> values = {std::max(range.least, of[0] - (of[1] - of[0]) / 4),
-                                        of[0],
-                                        of[1],
-                                        of[2],
-                                        std::min(range.most, of[2] + (of[2] - of[1]) / 4)};
+  const std::array<double, 5> values = {std::max(range.least, of.p10 - (of.p50 - of.p10) / 4),
+                                        of.p10,
+                                        of.p50,
+                                        of.p90,
+                                        std::min(range.most, of.p90 + (of.p90 - of.p50) / 4)};
   const double at = rng.uniform();
   std::size_t piece = 0;
   while (piece < 3 && at >= kQuantiles[piece + 1]) {
@@ -66,9 +60,9 @@ GeneratedJob draw(const gpu::Geometry& gpu, Rng& rng) {
   const Prior& prior = kPriors[static_cast<std::size_t>(rng.below(kPriors.size()))];
   GeneratedJob job;
   job.kind = prior.kind;
-  const double usable = drawn(rng, prior.usable, kUsableRange);
-  double serial = drawn(rng, prior.serial, kShareRange);
-  double memory = drawn(rng, prior.memory, kShareRange);
+  const double usable = drawn(rng, prior.law.usable, kUsableRange);
+  double serial = drawn(rng, prior.law.serial, kShareRange);
+  double memory = drawn(rng, prior.law.memory_share, kShareRange);
   const double shrink = std::min(1.0, kSharesMax / std::max(serial + memory, kSharesMax));
   serial *= shrink;
   memory *= shrink;

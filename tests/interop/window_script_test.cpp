@@ -199,6 +199,16 @@ TEST(WindowScriptText, HostileNames_StayWords) {
   }
 }
 
+TEST(WindowScriptText, UserDash_Refused) {
+  // Aim: "-" is the script's word for no user: the job would run as whoever runs the script.
+  TwoGroups window;
+  window.jobs[1].user = "-";
+  const Result<std::string> script = window.script();
+  ASSERT_FALSE(script.has_value());
+  EXPECT_EQ(script.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(script.error().message, HasSubstr("\"b\""));
+}
+
 TEST(WindowScriptText, SeveralUsers_GetAServerForSeveral) {
   // Aim: without it the second user's client would wait for the first one's end.
   TwoGroups window;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 // clang-format off: needs the names of GoogleTest
@@ -90,6 +91,19 @@ TEST(WindowTable, WhatIsWrong_IsSaidWithItsPlace) {
     EXPECT_EQ(table.error().code, ErrorCode::kInvalidInput);
     EXPECT_THAT(table.error().message, HasSubstr(one.expected)) << one.text;
   }
+}
+
+TEST(WindowTable, TooManyJobs_RefusedWithTheLimit) {
+  // Aim: a queue of a day is no window: memory and time would grow beyond sense.
+  std::string text = "name,solo_s\n";
+  for (std::size_t i = 0; i < kWindowJobsMax; ++i) {
+    text += fmt::format("j{},1\n", i);
+  }
+  EXPECT_TRUE(read(text).has_value());
+  const auto table = read(text + "last,1\n");
+  ASSERT_FALSE(table.has_value());
+  EXPECT_EQ(table.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(table.error().message, HasSubstr("has 1001 jobs; expected 1000 at most"));
 }
 
 RC_GTEST_PROP(WindowTable, AnyText_IsReadOrRefused, (const std::string& body)) {

@@ -67,8 +67,9 @@ TEST(ClusterSimDeterminism, EqualSetups_GiveEqualRecords) {
 
 TEST(ClusterSimDeterminism, RunsInParallel_GiveTheSameRecords) {
   // Trials share book, workload and geometry: nothing of one run shows in another.
-  for (const std::string_view policy :
-       {std::string_view("miso"), std::string_view("oracle-wide")}) {
+  for (const std::string_view policy : {std::string_view("miso"),
+                                        std::string_view("oracle-wide"),
+                                        std::string_view("hierarchical")}) {
     const Case wanted{.policy = policy, .gpus = 4, .seed = 5};
     const std::uint64_t alone = digest_of_run(wanted, 60);
     std::vector<std::uint64_t> together(4);
@@ -101,7 +102,8 @@ TEST(ClusterSimDeterminism, BeingWatched_ChangesNothing) {
 
 TEST(ClusterSimDeterminism, CommittedDigests_AreMetByEveryBuild) {
   // Another compiler or level of optimisation, another machine: the same figures to the last bit.
-  // A change of behaviour changes these on purpose; the commit says which and why.
+  // A change of behaviour changes these on purpose; the commit says which and why. Here
+  // hierarchical-rl plans exactly, having no agent; with one: tests/golden/simulate_digest.console.
   struct Row {
     std::string_view policy;
     std::uint64_t seed;
@@ -119,6 +121,8 @@ TEST(ClusterSimDeterminism, CommittedDigests_AreMetByEveryBuild) {
       {"oracle-wide", 39, "1a60438b2682c0c0"},
       {"septule", 41, "9199ea3af5e999e7"},
       {"oracle-wide-free", 40, "e7b316c7e6694d5b"},
+      {"hierarchical", 42, "5f5ace46339c4908"},
+      {"hierarchical-rl", 43, "1faafa32e3adbdc3"},
   };
   for (const Row& row : kRows) {
     const Case wanted{.policy = row.policy, .gpus = 5, .seed = row.seed};
