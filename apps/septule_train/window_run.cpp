@@ -182,7 +182,7 @@ class WindowTraining {
       WorkBudget budget(kUnitsMax);
       double time = 0;
       for (const learn::ClosedGroup& group : agent->roll_out(one.window->times(), budget)) {
-        time += double{group.time};
+        time += static_cast<double>(group.time);
       }
       sum += time_sharing_s(one.window->problem()) / time / one.exact_gain;
     }

@@ -142,7 +142,6 @@ std::span<const QLayer> q_layers() {
   using enum QLayer::Bias;
   constexpr int kRowInputs = static_cast<int>(kRowFeatures);
   constexpr int kStepInputs = static_cast<int>(kStepFeatures);
-  constexpr int kContextInputs = static_cast<int>(kContextFeatures);
   constexpr int kPlanInputs = static_cast<int>(kPlanFeatures);
   static constexpr std::array kLayers = std::to_array<QLayer>({
       {"row.0", kRowWidth, kRowInputs, kAdded},

@@ -209,11 +209,12 @@ float SeatingTimes::time_in(const Seating& seating, float bound) const {
     const Row& row = (*rows_)[running.row[at]];
     const std::size_t kind = seats.kinds[seat];
     // Time that a second of its solo time takes at least.
-    running.least[at] =
-        only_slows_ && kind < row.alone.size() ? double{row.alone[kind]} / double{row.solo} : 0.0;
+    running.least[at] = only_slows_ && kind < row.alone.size()
+                            ? static_cast<double>(row.alone[kind]) / static_cast<double>(row.solo)
+                            : 0.0;
     running.clients[at] = {
         .job = row.job, .compute = of.seats[seat].compute, .atp = of.seats[seat].atp};
-    running.left[at] = double{row.solo};
+    running.left[at] = static_cast<double>(row.solo);
   }
   double now = 0;
   const bool is_idle = problem.clock == optimize::GroupClock::kIdle;
@@ -232,7 +233,7 @@ float SeatingTimes::time_in(const Seating& seating, float bound) const {
     for (std::size_t i = 0; i < running.count; ++i) {
       const double end = running.left[i] / running.rate[i];
       if (is_idle || end <= next * (1 + 1e-12)) {
-        if (double{(*rows_)[running.row[i]].solo} < fairness * (now + end)) {
+        if (static_cast<double>((*rows_)[running.row[i]].solo) < fairness * (now + end)) {
           return kForEver;
         }
         continue;
@@ -245,7 +246,7 @@ float SeatingTimes::time_in(const Seating& seating, float bound) const {
     running.count = kept;
     now += is_idle ? last : next;
     for (std::size_t i = 0; i < kept; ++i) {
-      if (now + running.left[i] * running.least[i] >= double{bound} * (1 + 1e-6)) {
+      if (now + running.left[i] * running.least[i] >= static_cast<double>(bound) * (1 + 1e-6)) {
         return kForEver;
       }
     }

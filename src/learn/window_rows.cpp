@@ -37,7 +37,7 @@ constexpr std::array<float, kPlaces> kSlices = {7, 4, 3, 2, 1, 4, 3, 2, 1};
 predict::Resources resources_of(Place place, std::optional<ActiveThreadPercentage> atp) {
   predict::Resources at;
   if (place != Place::kWhole) {
-    const auto slices = double{kSlices[static_cast<std::size_t>(place)]};
+    const auto slices = static_cast<double>(kSlices[static_cast<std::size_t>(place)]);
     at.compute = slices * 14 / 108;
     at.bandwidth = is_compute_place(place) ? 1.0 : (slices > 2 ? 4.0 : slices) / 8;
   }
@@ -47,16 +47,18 @@ predict::Resources resources_of(Place place, std::optional<ActiveThreadPercentag
 
 /// The law that a job's traits say; notes the parts in the row.
 predict::SoloLaw law_of(const predict::JobTraits& traits, Row& row) {
-  row.usable = static_cast<float>(traits.usable.value_or(double{TypicalJob::kUsable}));
-  row.serial = static_cast<float>(traits.serial_share.value_or(double{TypicalJob::kSerial}));
-  row.memory_part =
-      std::min(static_cast<float>(traits.memory_share.value_or(double{TypicalJob::kMemory})),
-               1 - row.serial);
+  row.usable = static_cast<float>(traits.usable.value_or(static_cast<double>(TypicalJob::kUsable)));
+  row.serial =
+      static_cast<float>(traits.serial_share.value_or(static_cast<double>(TypicalJob::kSerial)));
+  row.memory_part = std::min(
+      static_cast<float>(traits.memory_share.value_or(static_cast<double>(TypicalJob::kMemory))),
+      1 - row.serial);
   row.knows_kernel = traits.kernel.has_value();
-  return {.serial = double{row.serial},
-          .compute = double{1 - row.serial - row.memory_part} * std::min(1.0, double{row.usable}),
-          .memory = double{row.memory_part},
-          .usable = double{row.usable}};
+  return {.serial = static_cast<double>(row.serial),
+          .compute = static_cast<double>(1 - row.serial - row.memory_part) *
+                     std::min(1.0, static_cast<double>(row.usable)),
+          .memory = static_cast<double>(row.memory_part),
+          .usable = static_cast<double>(row.usable)};
 }
 
 float gibibytes(const std::optional<Bytes>& memory) {

@@ -187,8 +187,8 @@ class Trainer final : public WindowTrainer {
       const PartitionEnv::Step step =
           to.action < kWindowRows ? episode.env->take(to.action)
                                   : episode.env->choose(to.seen.choices[to.action - kWindowRows]);
-      to.reward = static_cast<float>(double{step.reward} * kScale);
-      episode.reward += double{step.reward};
+      to.reward = static_cast<float>(static_cast<double>(step.reward) * kScale);
+      episode.reward += static_cast<double>(step.reward);
       to.is_last = episode.env->is_over();
       if (to.is_last) {
         gains += 1 / (1 - episode.reward);

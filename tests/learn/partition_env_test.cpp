@@ -53,7 +53,7 @@ Episode play(PartitionEnv& env, Pick pick) {
       break;
     }
     const PartitionEnv::Step step = act(env, seen, pick(seen, actions));
-    episode.reward += double{step.reward};
+    episode.reward += static_cast<double>(step.reward);
     if (step.closed) {
       episode.groups.push_back(*step.closed);
     }
@@ -90,7 +90,7 @@ TEST(PartitionEnv, Rewards_AddUpToTheGain) {
     double time = 0;
     unsigned seen = 0;
     for (const ClosedGroup& group : episode.groups) {
-      time += double{group.time};
+      time += static_cast<double>(group.time);
       for (const std::int8_t row : group.rows) {
         if (row != kEmptySeat) {
           EXPECT_EQ(seen >> row & 1U, 0U);
@@ -99,7 +99,7 @@ TEST(PartitionEnv, Rewards_AddUpToTheGain) {
       }
     }
     EXPECT_EQ(seen, bench.rows.all());
-    EXPECT_NEAR(episode.reward, 1 - time / double{bench.rows.solo_sum()}, 1e-6);
+    EXPECT_NEAR(episode.reward, 1 - time / static_cast<double>(bench.rows.solo_sum()), 1e-6);
     EXPECT_GE(episode.reward, 0);
   }
 }
@@ -131,13 +131,13 @@ TEST(PartitionEnv, SettledGroups_AreTheBestOfAllTemplates) {
       for (std::size_t row = 0; row < bench.rows.count(); ++row) {
         if ((rows >> row & 1U) != 0) {
           jobs |= 1U << bench.rows[row].job;
-          solo += double{bench.rows[row].solo};
+          solo += static_cast<double>(bench.rows[row].solo);
         }
       }
       const std::int64_t best = std::ranges::min(table->costs().row(jobs));
       // Impossible ones run one after another, too.
       const double expected = std::min(static_cast<double>(best) / 1e9, solo);
-      EXPECT_NEAR(double{env.settled(rows).time}, expected, 1e-5 * expected) << rows;
+      EXPECT_NEAR(static_cast<double>(env.settled(rows).time), expected, 1e-5 * expected) << rows;
     }
   }
 }
@@ -154,7 +154,7 @@ TEST(PartitionEnv, BestGuess_ComesNearTheExactAnswer) {
     WorkBudget budget(1000000000);
     const auto exact = optimize::WindowDp().optimize(window.problem, budget);
     ASSERT_TRUE(exact.has_value()) << exact.error().message;
-    const double exact_gain = double{bench.rows.solo_sum()} / exact->time.to_seconds();
+    const double exact_gain = static_cast<double>(bench.rows.solo_sum()) / exact->time.to_seconds();
     const double share = 1 / (1 - episode.reward) / exact_gain;
     EXPECT_LE(share, 1 + 1e-5);
     sum += share;

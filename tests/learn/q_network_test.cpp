@@ -64,7 +64,8 @@ class PlainNetwork {
                                    dense("seat.step", as_vector(seen.steps[row])),
                                    dense("seat.left", left)})) +
                          rest(left);
-        guess[row] = double{seen.steps[row][20]} / 4 - double{seen.steps[row][22]} / 2;
+        guess[row] = static_cast<double>(seen.steps[row][20]) / 4 -
+                     static_cast<double>(seen.steps[row][22]) / 2;
       }
     }
     for (std::size_t i = 0; i < seen.choices.size(); ++i) {
@@ -79,7 +80,8 @@ class PlainNetwork {
                                     embedded,
                                     dense("plan.left", left)})) +
                           rest(left);
-      guess[action] = double{seen.plans[i][3]} / 4 + double{seen.plans[i][8]} / 2;
+      guess[action] =
+          static_cast<double>(seen.plans[i][3]) / 4 + static_cast<double>(seen.plans[i][8]) / 2;
     }
     double mean = 0;
     for (const auto& [action, one] : advantage) {
@@ -143,9 +145,9 @@ class PlainNetwork {
     const Tensor* const bias = weights_.find(name + ".bias");
     Vector out;
     for (std::size_t output = 0; output < static_cast<std::size_t>(weight.shape[0]); ++output) {
-      double one = bias == nullptr ? 0 : double{bias->data[output]};
+      double one = bias == nullptr ? 0 : static_cast<double>(bias->data[output]);
       for (std::size_t i = 0; i < input.size(); ++i) {
-        one += double{weight.data[output * input.size() + i]} * input[i];
+        one += static_cast<double>(weight.data[output * input.size() + i]) * input[i];
       }
       out.push_back(one);
     }
@@ -182,7 +184,7 @@ TEST(QNetwork, Values_AreThoseOfThePlainNetwork) {
       const auto expected = plain.values(seen, bench.rows);
       ASSERT_FALSE(expected.empty());
       for (const auto& [action, value] : expected) {
-        EXPECT_NEAR(double{values[action]}, value, 1e-5);
+        EXPECT_NEAR(static_cast<double>(values[action]), value, 1e-5);
       }
       const std::size_t action = expected.begin()->first;
       if (seen.is_choosing) {

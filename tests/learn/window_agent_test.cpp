@@ -62,7 +62,7 @@ TEST(WindowAgent, Schedules_TakeWhatTheEpisodeSaid) {
     WorkBudget budget(kUnits);
     double sum = 0;
     for (const ClosedGroup& group : agent->roll_out(bench.times, budget)) {
-      sum += double{group.time};
+      sum += static_cast<double>(group.time);
     }
     const auto answer = agent->optimize(window.problem, budget);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;

@@ -167,7 +167,8 @@ void expect_equal_to_torch(const learn::NetworkWeights& weights, const WindowSou
       network->values(seen[i], scratch, ours);
       for (std::size_t action = 0; action < kActions; ++action) {
         if ((*torch)[i][action] > -1e6F) {
-          EXPECT_NEAR(double{ours[action]}, double{(*torch)[i][action]}, 1e-6);
+          EXPECT_NEAR(
+              static_cast<double>(ours[action]), static_cast<double>((*torch)[i][action]), 1e-6);
         } else {
           EXPECT_EQ(ours[action], 0.0F);  // not allowed, not touched
         }

@@ -60,7 +60,8 @@ inline std::unique_ptr<RandomWindow> random_window(const WindowDrawing& draw, st
     plan::WindowJob& own = window->jobs.emplace_back();
     own.name = job.name;
     own.user = draw.has_users ? (rng.chance(1, 2) ? "a" : "b") : "a";
-    own.memory = rng.chance(1, 12) ? std::optional<Bytes>() : Bytes::mebibytes(512 << rng.below(6));
+    own.memory = rng.chance(1, 12) ? std::optional<Bytes>()
+                                   : Bytes::mebibytes(std::uint64_t{512} << rng.below(6));
     own.solo = Duration::milliseconds(static_cast<std::int64_t>(1000 + rng.below(20000)));
   }
   if (draw.model == ModelKind::kLaws) {
