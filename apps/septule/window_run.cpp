@@ -12,8 +12,8 @@
 #include "interop/window_table.hpp"
 #include "learn/slice_models.hpp"
 #include "learn/weights_file.hpp"
+#include "optimize/answer_bound.hpp"
 #include "optimize/switch_costs.hpp"
-#include "optimize/window_bound.hpp"
 #include "optimize/window_check.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
@@ -223,11 +223,9 @@ Result<optimize::WindowAnswer> ask_method(const std::string& name,
   WorkBudget own(units);
   SEPTULE_TRY(optimize::WindowAnswer answer, optimizer->optimize(problem, own));
   budget.spend(own.units_spent());
-  const auto bound = optimize::bound_window(problem, budget);
-  if (bound.has_value() && bound->has_value()) {
-    answer.certificate.lower_bound =
-        std::max(answer.certificate.lower_bound,
-                 std::optional(checked_value(*bound, "looked at").lower_bound));
+  const Result<std::optional<Duration>> bound = optimize::bound_answers(problem, budget);
+  if (bound) {
+    answer.certificate.lower_bound = std::max(answer.certificate.lower_bound, *bound);
   }
   return answer;
 }

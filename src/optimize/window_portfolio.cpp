@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "optimize/window_bound.hpp"
+#include "optimize/answer_bound.hpp"
 
 namespace septule::optimize {
 
@@ -75,10 +75,9 @@ Result<PortfolioReport> WindowPortfolio::run(const WindowProblem& problem,
   }
   report.answer = *std::move(best);
   if (bounds_ == Bounds::kWorkedOut) {
-    const Result<std::optional<WindowBound>> result = bound_window(problem, budget);
-    const std::optional<WindowBound> bound = result ? *result : std::nullopt;
-    if (bound.has_value()) {
-      lower_bound = std::max(lower_bound, std::optional(bound->lower_bound));
+    const Result<std::optional<Duration>> bound = bound_answers(problem, budget);
+    if (bound) {
+      lower_bound = std::max(lower_bound, *bound);
     }
   }
   report.answer.certificate.lower_bound = lower_bound;
