@@ -93,7 +93,8 @@ std::vector<OptionRecord> question_options() {
            .choices = method_names()},
           {.name = "concurrency",
            .value = "N",
-           .text = "Jobs on the GPU at one time at most; more than 4 only without MPS.",
+           .text = "Jobs on the GPU at one time at most, more than 4 only without MPS; static, far "
+                   "and moldable use all instances.",
            .default_text = "4",
            .min = 1,
            .max = 7,
