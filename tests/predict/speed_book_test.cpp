@@ -329,8 +329,7 @@ TEST(SpeedBook, Need_OfASignature_IsWhatCountsWhereMemoryIsShared) {
 TEST(SpeedCurve, ThroughARow_MeetsItsSpeeds) {
   // Aim: a curve through a book's own row says on every share what the book says; a row without a
   // speed on the whole GPU has no curve.
-  const SpeedBook book =
-      *SpeedBook::make(model("A100-40GB"), job::builtin_signatures());
+  const SpeedBook book = *SpeedBook::make(model("A100-40GB"), job::builtin_signatures());
   for (int i = 0; i < static_cast<int>(book.size()); ++i) {
     const job::SignatureIndex signature(i);
     const auto curve = curve_through(book.geometry(), book.row(signature));
