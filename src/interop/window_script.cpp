@@ -41,6 +41,11 @@ struct Session {
   std::vector<std::size_t> runs;
 };
 
+/// An MPS session by number as the script names it; "-" for none.
+std::string session_text(const std::optional<std::size_t>& session) {
+  return session.has_value() ? fmt::format("mps-{}", *session + 1) : "-";
+}
+
 /// A word for the shell, whatever is in it.
 std::string shell_word(std::string_view text) {
   std::string out = "'";
@@ -327,13 +332,12 @@ class WindowScriptWriter {
     say_group(run);
     find_device(run.instance, run.compute);
     const plan::WindowJob& job = jobs_[run.job];
-    step(fmt::format(
-        "start_job {} {} {} {} {}",
-        run.job + 1,
-        shell_word(job.name),
-        job.user.empty() ? "-" : shell_word(job.user),
-        session_of_[index].has_value() ? fmt::format("mps-{}", *session_of_[index] + 1) : "-",
-        run.atp.has_value() ? fmt::format("{}", run.atp->value()) : "-"));
+    step(fmt::format("start_job {} {} {} {} {}",
+                     run.job + 1,
+                     shell_word(job.name),
+                     job.user.empty() ? "-" : shell_word(job.user),
+                     session_text(session_of_[index]),
+                     run.atp.has_value() ? fmt::format("{}", run.atp->value()) : "-"));
   }
 
   void say_group(const ScheduledRun& run) {

@@ -187,8 +187,8 @@ Result<MoldableBounds> moldable_bounds(const MoldableProblem& problem, int round
   for (const MoldableTask& task : problem.tasks) {
     std::optional<Duration> least;
     for (std::size_t size = 0; size < task.times.size(); ++size) {
-      if (task.times[size].has_value()) {
-        const Duration time = *task.times[size] + gpu.sizes()[size].create;
+      if (const std::optional<Duration>& there = task.times[size]; there.has_value()) {
+        const Duration time = *there + gpu.sizes()[size].create;
         least = least.has_value() ? std::min(*least, time) : time;
       }
     }

@@ -179,7 +179,8 @@ class Refiner {
     TreePass pass = tree_pass(gpu_, loads_of(gpu_, times_, assignment_), TreeTies::kNodeOrder);
     latest_ = pass.end;
     for (std::size_t node = gpu_.nodes().size(); node-- > 1;) {
-      std::int64_t& above = latest_[*gpu_.node(node).parent];
+      std::int64_t& above =
+          latest_[checked_value(gpu_.node(node).parent, "only the root has no parent")];
       above = std::max(above, latest_[node]);
     }
     return pass;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/check.hpp"
 #include "optimize/moldable_annealing.hpp"
 #include "optimize/moldable_far.hpp"
 #include "optimize/moldable_static.hpp"
@@ -49,7 +50,7 @@ class Descent {
     for (std::size_t node = gpu_.nodes().size(); node-- > 0;) {
       critical[node] = critical[node] || pass.end[node] == pass.makespan;
       if (critical[node] && node > 0) {
-        critical[*gpu_.node(node).parent] = true;
+        critical[checked_value(gpu_.node(node).parent, "only the root has no parent")] = true;
       }
     }
     return critical;

@@ -22,7 +22,7 @@ Below look_below(const MoldableGpu& gpu, const NodeLoads& loads) {
     if (node == 0) {
       break;
     }
-    const std::size_t parent = *gpu.node(node).parent;
+    const std::size_t parent = checked_value(gpu.node(node).parent, "only the root has no parent");
     below.tasks[parent] += below.tasks[node];
     below.longest[parent] = std::max(below.longest[parent], below.longest[node]);
   }
@@ -91,7 +91,8 @@ TreePass tree_pass(const MoldableGpu& gpu, const NodeLoads& loads, TreeTies ties
   }
   for (std::size_t node = 1; node < gpu.nodes().size(); ++node) {
     if (below.tasks[node] == 0) {
-      pass.end[node] = pass.end[*gpu.node(node).parent];
+      pass.end[node] =
+          pass.end[checked_value(gpu.node(node).parent, "only the root has no parent")];
     }
   }
   return pass;

@@ -87,8 +87,8 @@ class Layer {
 
   void remove(std::size_t index) {
     plan::ScheduledInstance& instance = layout_.schedule.instances[index];
-    const Duration unmaking =
-        pieces_[index].has_value() ? destroy_time(problem_.costs, *pieces_[index]) : Duration();
+    const auto& piece = pieces_[index];
+    const Duration unmaking = piece.has_value() ? destroy_time(problem_.costs, *piece) : Duration();
     instance.usable_until = now_;
     now_ = now_ + unmaking;
     instance.gone_at = now_;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.hpp"
 #include "base/inline_vector.hpp"
 
 namespace septule::optimize {
@@ -19,7 +20,8 @@ using plan::ScheduledInstance;
 Duration change_time(std::span<const Duration> by_profile,
                      Duration each_compute,
                      const ScheduledInstance& instance) {
-  const auto profile = static_cast<std::size_t>(instance.placed->profile.value());
+  const gpu::PlacedProfile placed = checked_value(instance.placed, "it is a GPU instance");
+  const auto profile = static_cast<std::size_t>(placed.profile.value());
   const Duration whole = profile < by_profile.size() ? by_profile[profile] : Duration();
   const std::int64_t more = std::ssize(instance.compute) - 1;
   return whole + Duration::nanoseconds(more * each_compute.to_nanoseconds());

@@ -133,7 +133,7 @@ std::optional<Company> CompanyFiller::fill(const Question& question) {
     }
     std::optional<Company> filled = fill_layout(question, layouts_[i]);
     if (filled.has_value() && (!best.has_value() || filled->value > best->value + kTie)) {
-      best = std::move(filled);
+      best = filled;
     }
   }
   return best;
