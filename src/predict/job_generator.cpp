@@ -13,7 +13,7 @@ namespace septule::predict {
 namespace {
 
 struct Prior {
-  JobKind kind;
+  JobKind kind = JobKind::kUnknown;
   job::LawPrior law;
 };
 

@@ -185,7 +185,8 @@ std::string name_tag(const RepresentativeRun& run, const TimelinePiece& piece, c
   constexpr double kLetter = 6;
   constexpr double kHeight = 13;
   const auto room = static_cast<std::size_t>(std::max(box.width / kLetter - 2, 0.0));
-  const auto index = static_cast<std::size_t>(piece.job->value());
+  const auto index =
+      static_cast<std::size_t>(checked_value(piece.job, "the piece is a job's").value());
   constexpr std::size_t kShortest = 4;
   if (index >= run.job_names.size() || box.height < kHeight || room < kShortest) {
     return {};
