@@ -17,10 +17,10 @@ set(SEPTULE_LAYERS_ROWS
     "control|5|sched,serve,port,optimize,plan,predict,gpu,job,base"
     "device|6|port,base,gpu,job"
     "live|6|port,base,gpu,job"
-    "interop|6|gpu,job,plan,predict,base"
+    "interop|6|serve,port,optimize,plan,predict,gpu,job,base"
     "sim|7|control,device,sched,serve,port,optimize,plan,predict,gpu,job,base"
     "report|7|job,plan,gpu,base"
-    "learn_train|8|learn,interop,optimize,plan,predict,gpu,job,base"
+    "learn_train|8|learn,interop,serve,port,optimize,plan,predict,gpu,job,base"
     "service|7|control,live,sched,serve,port,optimize,plan,predict,gpu,job,base")
 
 # septule_layer(<name> [LIBS <imported targets>...])

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "serve/layout_lattice.hpp"
+
+namespace septule::serve {
+
+// One GPU over a window of steps: what to plan and what a plan is (serving.md 2.3). Planners:
+// layout_dp.hpp (exact), retraining_search.hpp, window_milp.hpp; goodput_checker.hpp judges their
+// plans and shares no code with them.
+
+/// What an instance may be used for. Most labels serve one tenant; a pair label serves two under
+/// MPS; a retraining label serves nobody.
+struct Label {
+  struct Output {
+    int tenant = 0;
+    SizeTable<double> rate_rps{};  ///< within the SLO; 0 = not on this size
+  };
+  std::string name;             ///< "bert", "bert retrains", "bert+vgg19 60/40"
+  std::vector<Output> serves;   ///< empty for retraining
+  std::optional<int> retrains;  ///< tenant
+  SizeTable<double> speed{};    ///< of retraining, relative to the whole GPU; 0 = does not fit
+  int warm_up_steps = 1;        ///< steps after creation in which it yields nothing, >= 0
+  double creation_cost = 0;     ///< goodput lost per creation (wear, disturbance), >= 0
+};
+
+struct RetrainingNeed {
+  double work_s = 0;      ///< left at the begin of the window
+  int release_step = 0;   ///< no work before
+  int deadline_step = 0;  ///< work counts in steps < this
+};
+
+struct GoodputTenant {
+  std::string name;
+  double weight = 1;
+  double accuracy = 1;           ///< of the model that answers
+  double accuracy_after = 1;     ///< once retrained
+  std::vector<double> rate_rps;  ///< by step
+  double floor_share = 0;        ///< of the arrivals, in every step
+  std::optional<RetrainingNeed> retraining;
+};
+
+/// An instance with its use; `placement` indexes LayoutLattice::placements().
+struct LabelledInstance {
+  int placement = 0;
+  int label = 0;
+  friend constexpr auto operator<=>(const LabelledInstance&, const LabelledInstance&) = default;
+};
+/// By placement.
+using LabelledLayout = std::vector<LabelledInstance>;
+
+/// Steps 0 .. step_count-1. An instance of the layout of step t that was not in the layout of t-1
+/// with the same label is created at the begin of t and yields nothing in the steps t .. t +
+/// warm_up_steps - 1. A tenant serves in a step at most its arrivals and at most the sum of the
+/// rates of its ready instances. Retraining advances by speed * step of the tenant's ready
+/// retraining instance (at most one); the retrained model answers from the step after the one in
+/// which the work is complete. Goodput = sum of weight * accuracy * requests served - creation
+/// costs (serving.md 2.3). `initial` is in force, and ready, before step 0.
+struct GoodputProblem {
+  const LayoutLattice* lattice = nullptr;
+  Duration step = Duration::milliseconds(1000);
+  int step_count = 0;
+  std::vector<GoodputTenant> tenants;
+  std::vector<Label> labels;
+  LabelledLayout initial;
+  std::uint32_t frozen = 0;                 ///< placements of `initial` that must stay as they are
+  int terminal_steps = 0;                   ///< the last layout is valued for so many more steps
+  std::optional<int> changes_per_step_max;  ///< created instances
+  int dwell_steps = 0;                      ///< an instance stays at least so long
+};
+/// Sizes agree, indices exist, numbers are finite and within range; kInvalidInput otherwise.
+Status validate(const GoodputProblem& problem);
+
+enum class GoodputProof {
+  kNone,     ///< feasible; `bound` says how good
+  kOptimal,  ///< no plan of the problem is better
+};
+
+/// A plan with what is known of how good it is.
+struct GoodputPlan {
+  std::vector<LabelledLayout> layouts;             ///< by step: what is owned in it
+  std::vector<std::optional<int>> retrained_from;  ///< by tenant: first step the new model answers
+  double goodput = 0;    ///< of the plan, creation costs taken off; without terminal value
+  double objective = 0;  ///< goodput plus terminal value: what was maximised
+  double bound = 0;      ///< no plan's objective is above this
+  GoodputProof proof = GoodputProof::kNone;
+  std::string_view method;  ///< "layout-dp", ...; static lifetime
+  std::int64_t units_spent = 0;
+};
+
+}  // namespace septule::serve
