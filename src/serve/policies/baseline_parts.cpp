@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
@@ -21,13 +22,13 @@ bool is_same_use(const ServingInstance& instance, const Occupant& occupant) {
 }
 
 const ServingInstance* instance_at(const GpuDeployment& gpu, const gpu::PlacedProfile& placed) {
-  const auto found = std::ranges::find_if(gpu.instances, [&](const ServingInstance& instance) {
-    return instance.placed == placed;
-  });
+  const auto found = std::ranges::find_if(
+      gpu.instances, [&](const ServingInstance& instance) { return instance.placed == placed; });
   return found == gpu.instances.end() ? nullptr : &*found;
 }
 
-/// The wishes on the placements of one placed layout: those that stay first, then the rest in order.
+/// The wishes on the placements of one placed layout: those that stay first, then the rest in
+/// order.
 Placing place_on(const LayoutLattice& lattice,
                  std::span<const SizeWish> wishes,
                  std::uint32_t placements,
@@ -98,21 +99,23 @@ std::optional<SharePoint> best_share_point(const Tenant& tenant,
                                            const MpsShareModel& model,
                                            const ShareQuery& query) {
   std::optional<SharePoint> best;
-  const double limit_s = query.margin * tenant.slo.to_seconds();
+  const double limit_s = query.rule.margin * tenant.slo.to_seconds();
   for (const ProfileRow& row : tenant.profile.rows) {
     // A row measured at another share is found by the model itself.
-    if (row.slices != query.gpu_slices || row.is_suspect ||
-        row.share != ActiveThreadPercentage(100)) {
+    if (row.slices != query.gpu_slices || row.share != ActiveThreadPercentage(100) ||
+        (row.is_suspect && query.rule.suspect == SuspectRows::kDropped) ||
+        row.processes > query.rule.processes_max) {
       continue;
     }
-    const std::optional<MpsYield> yield =
-        model.yield(tenant.profile,
-                    {.slices = row.slices,
-                     .batch = row.batch,
-                     .processes = row.processes,
-                     .share = query.share,
-                     .company = query.company});
-    if (!yield.has_value() || yield->latency.to_seconds() > limit_s) {
+    const std::optional<MpsYield> yield = model.yield(tenant.profile,
+                                                      {.slices = row.slices,
+                                                       .batch = row.batch,
+                                                       .processes = row.processes,
+                                                       .share = query.share,
+                                                       .company = query.company});
+    if (!yield.has_value() || yield->latency.to_seconds() > limit_s ||
+        (query.rule.comparison == SloComparison::kStrictlyBelow &&
+         yield->latency.to_seconds() >= limit_s)) {
       continue;
     }
     const auto key = [](const SharePoint& point) {
@@ -180,6 +183,20 @@ Occupant serving_occupant(const AdmittedTenant& tenant, int index, int size) {
 ActiveThreadPercentage share_of(int part, int whole) {
   SEPTULE_CHECK(part > 0, "a share is above 0");
   return ActiveThreadPercentage(std::clamp(100 * part / whole, 1, 100));
+}
+
+ComputeSlices whole_slices(const LayoutLattice& lattice) {
+  return lattice.geometry().compute_slices();
+}
+
+GpuDeployment shared_gpu(std::vector<Occupant> occupants) {
+  if (occupants.empty()) {
+    return {};
+  }
+  std::ranges::sort(occupants, {}, [](const Occupant& occupant) {
+    return std::pair(occupant.tenant, occupant.role);
+  });
+  return {{ServingInstance{.placed = std::nullopt, .occupants = std::move(occupants)}}};
 }
 
 }  // namespace septule::serve

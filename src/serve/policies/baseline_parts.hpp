@@ -23,7 +23,7 @@ std::vector<bool> pending_retraining(const ServingView& view);
 bool is_retraining_running(const ServingView& view, int tenant);
 
 /// How a tenant is best run on a share of the whole GPU without MIG: the rows of the whole GPU that
-/// are admissible at this share (latency <= margin x SLO, suspect rows dropped), the greatest
+/// are admissible at this share by the rule (but for batch forming), the greatest
 /// throughput of them; ties: smaller batch, then fewer processes. Nothing = no row is admissible.
 struct SharePoint {
   int batch = 1;
@@ -34,7 +34,7 @@ struct ShareQuery {
   ComputeSlices gpu_slices;
   ActiveThreadPercentage share{100};
   MpsCompany company = MpsCompany::kShared;
-  double margin = 0.45;
+  AdmissionRule rule;  ///< margin, comparison, suspect rows and processes count
 };
 std::optional<SharePoint> best_share_point(const Tenant& tenant,
                                            const MpsShareModel& model,
@@ -59,5 +59,11 @@ Occupant serving_occupant(const AdmittedTenant& tenant, int index, int size);
 
 /// Floor of 100 x part / whole, as a percentage of threads; part > 0.
 ActiveThreadPercentage share_of(int part, int whole);
+
+/// Compute slices of the whole GPU.
+ComputeSlices whole_slices(const LayoutLattice& lattice);
+
+/// A GPU without MIG that these occupants share, in canonical order; empty without occupants.
+GpuDeployment shared_gpu(std::vector<Occupant> occupants);
 
 }  // namespace septule::serve

@@ -19,8 +19,8 @@ bool can_serve(const ShareTenant& tenant) {
 std::optional<int> share_for(const ShareTenant& tenant, double kappa) {
   for (std::size_t step = 1; step < tenant.rate_rps.size(); ++step) {
     // rate / expected >= kappa, written as the breakpoints are, so that a breakpoint meets itself.
-    if (tenant.rate_rps[step] > 0 && (tenant.expected_rps <= 0 ||
-                                      tenant.rate_rps[step] / tenant.expected_rps >= kappa)) {
+    if (tenant.rate_rps[step] > 0 &&
+        (tenant.expected_rps <= 0 || tenant.rate_rps[step] / tenant.expected_rps >= kappa)) {
       return static_cast<int>(step);
     }
   }

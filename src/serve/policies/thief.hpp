@@ -26,8 +26,8 @@ struct ThiefAllocation {
   double value = 0;             ///< mean over tenants of the window-average accuracy
 };
 
-/// Ekya's thief scheduler (NSDI'22; serving.md 3.1) over one GPU of `quanta` > 0 quanta and a window
-/// of `window_s` > 0 seconds from now.
+/// Ekya's thief scheduler (NSDI'22; serving.md 3.1) over one GPU of `quanta` > 0 quanta and a
+/// window of `window_s` > 0 seconds from now.
 ///
 /// Jobs: the inference of each tenant, then each retraining. Begins with equal parts (remainder to
 /// the first). Each job in turn is thief; it steals quantum by quantum from each other job as long
