@@ -155,9 +155,8 @@ class ServingAdapterTest : public testing::Test {
 TEST_F(ServingAdapterTest, Decide_DeploymentWanted_IsReachedOnTheDevices) {
   // Aim: the emulated boards are cut as the serving policy wants, each occupant's job runs there.
   policy_.script[1] =
-      deployment({{placed("3g.20gb", 0), {serving(0)}}, {placed("4g.20gb", 4), {serving(1)}}});
-  policy_.script[1].gpus[0].instances[1].placed = placed("3g.20gb", 4);
-  policy_.script[1].gpus[1] = {.instances = {{placed("7g.40gb", 0), {serving(0)}}}};
+      deployment({{placed("3g.20gb", 0), {serving(0)}}, {placed("3g.20gb", 4), {serving(1)}}},
+                 {{placed("7g.40gb", 0), {serving(0)}}});
   env_.run_until(20);
   EXPECT_EQ(controller_.refusal(), "");
   EXPECT_EQ(device_.state(0).instances.size(), 2U);
