@@ -103,9 +103,9 @@ double MpsShareModel::retraining_factor(ActiveThreadPercentage share, MpsCompany
 }
 
 double MpsShareModel::retraining_kept(ActiveThreadPercentage share) {
-  static constexpr std::array<Knot, 6> knots{
+  static constexpr std::array<Knot, 6> kKnots{
       {{0, 0}, {1.0 / 7, 0.36}, {2.0 / 7, 0.51}, {3.0 / 7, 0.69}, {4.0 / 7, 0.75}, {1, 1}}};
-  return interpolate(knots, share.value() / 100.0);
+  return interpolate(kKnots, share.value() / 100.0);
 }
 
 }  // namespace septule::serve
