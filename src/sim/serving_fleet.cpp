@@ -330,7 +330,7 @@ void ServingFleet::update_yield(const LiveInstance& instance, ServingMember& mem
   if (as.role == Role::kRetrain) {
     member.retraining_speed =
         instance.size ? tenant.retraining_speed[static_cast<std::size_t>(*instance.size)] *
-                            serve::MpsShareModel::retraining_kept(as.share)
+                            shares_.retraining_factor(as.share, member.company)
                       : 0;
     return;
   }
