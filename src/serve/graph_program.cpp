@@ -106,7 +106,8 @@ void GraphProgram::begin() {
     return problem_.labels[at(instance.label)].retrains.has_value();
   });
   values_[offsets_[graph_.state_of(problem_, serving)]] = 0;
-  layers_.assign(at(problem_.step_count), {});
+  layers_.resize(at(stretch_));
+  layers_from_ = -1;
   checkpoints_.assign(at(problem_.step_count), {});
   open_.assign(input_.beside.size(), {});
   for (std::size_t t = 0; t < input_.beside.size(); ++t) {
@@ -276,7 +277,7 @@ void GraphProgram::run_step(int t, bool keeps_layer) {
   }
   add_values(t);
   if (keeps_layer) {
-    layers_[at(t)] = values_;
+    layers_[at(t % stretch_)] = values_;
   }
   for (std::size_t s = 0; s < graph_.count(); ++s) {
     train(s, t);

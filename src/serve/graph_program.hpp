@@ -102,7 +102,8 @@ class GraphProgram {
   std::vector<int> run_edge_;                     // by edge: tracked tenant that it retrains; -1
   std::vector<double> values_;                    // by state, then levels
   std::vector<std::vector<std::uint8_t>> open_;   // by step, as far as `beside` needs it
-  std::vector<std::vector<double>> layers_;       // after the value of a step; empty = not kept
+  std::vector<std::vector<double>> layers_;       // after the value of a step, of one stretch
+  int layers_from_ = -1;                          // first step of that stretch
   std::vector<std::vector<double>> checkpoints_;  // before a step; empty = not kept
   int stretch_ = 1;
 };

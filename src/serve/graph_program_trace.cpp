@@ -31,17 +31,15 @@ struct GraphProgram::Step {
 };
 
 std::span<const double> GraphProgram::layer(int t) {
-  if (layers_[at(t)].empty()) {
-    for (std::vector<double>& old : layers_) {
-      old = {};
-    }
-    const int from = t / stretch_ * stretch_;
+  const int from = t / stretch_ * stretch_;
+  if (layers_from_ != from) {
+    layers_from_ = from;
     values_ = checkpoints_[at(from)];
     for (int again = from; again <= t; ++again) {
       run_step(again, true);
     }
   }
-  return layers_[at(t)];
+  return layers_[at(t - from)];
 }
 
 /// What is owned in step t if `state` serves in it and `kept` is there after it; false if that

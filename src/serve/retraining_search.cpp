@@ -269,6 +269,10 @@ class RetrainingSearch {
     std::erase_if(others, [&](const RetrainingRun& run) {
       return std::ranges::find(group, run.tenant) != group.end();
     });
+    if (const auto seen = seen_.find(group); seen != seen_.end() && seen->second == others) {
+      return true;
+    }
+    seen_[group] = others;
     const std::vector<std::optional<int>> from = complete_runs(problem_, others);
     GraphInput input;
     input.steps = make_step_terms(problem_, frozen_reservations(problem_), from);
@@ -361,6 +365,7 @@ class RetrainingSearch {
   GoodputProblem slowed_;
   std::vector<int> tenants_;                                       // whose retraining is planned
   std::map<std::vector<int>, std::optional<LayoutGraph>> graphs_;  // by group
+  std::map<std::vector<int>, RetrainingRuns> seen_;  // what a group was last planned beside
   RetrainingRuns runs_;
   double best_joint_ = kNever;
   std::vector<LabelledLayout> layouts_;
