@@ -173,6 +173,12 @@ void RollingHorizon::plan(std::size_t index, const ServingView& view) {
   gpu.due = view.now + whole_seconds(options_.commit_s);
   const std::vector<TenantState> states = states_for(index, view);
   drop_jobs(states, view.now, gpu);
+  const int moves = moves_left(gpu, view.now);
+  if (moves <= 0) {
+    ++log_.caps_held;
+    gpu.plan.clear();
+    return;
+  }
   GpuHoldings stands = gpu.holdings;
   const bool starts_jobs = start_jobs(index, states, view.now, stands);
   const WindowShape& shape = options_.shape;
@@ -183,7 +189,10 @@ void RollingHorizon::plan(std::size_t index, const ServingView& view) {
                           .tenants = gpu.tenants,
                           .rates_rps = rates,
                           .states = states};
-  const HorizonWindow window = make_window(context_, shape, input, RetrainingRule::kFrozen);
+  HorizonWindow window = make_window(context_, shape, input, RetrainingRule::kFrozen);
+  if (moves < static_cast<int>(kInstancesMax)) {
+    window.problem.changes_per_step_max = moves;
+  }
   if (window.problem.labels.empty()) {
     gpu.plan.clear();
     gpu.holdings.clear();
@@ -317,6 +326,15 @@ void RollingHorizon::follow(Gpu& gpu, SimTime now) {
   }
 }
 
+int RollingHorizon::moves_left(Gpu& gpu, SimTime now) const {
+  if (gpu.holdings.empty()) {
+    return static_cast<int>(kInstancesMax);  // an empty GPU may be filled at any time
+  }
+  std::erase_if(gpu.creations,
+                [&](SimTime time) { return time + whole_seconds(kMoveWindow_s) <= now; });
+  return options_.moves_max - static_cast<int>(gpu.creations.size());
+}
+
 bool RollingHorizon::may_change(Gpu& gpu, const GpuHoldings& next, SimTime now) {
   for (const Holding& holding : gpu.holdings) {
     const bool stays =
@@ -326,14 +344,11 @@ bool RollingHorizon::may_change(Gpu& gpu, const GpuHoldings& next, SimTime now) 
       return false;
     }
   }
-  std::erase_if(gpu.creations,
-                [&](SimTime time) { return time + whole_seconds(kMoveWindow_s) <= now; });
   const auto created = std::ranges::count_if(next, [&](const Holding& holding) {
     return std::ranges::none_of(gpu.holdings,
                                 [&](const Holding& other) { return other.is_same_use(holding); });
   });
-  const bool is_first = gpu.holdings.empty();
-  if (!is_first && std::ssize(gpu.creations) + created > options_.moves_max) {
+  if (created > moves_left(gpu, now)) {
     ++log_.caps_held;
     return false;
   }

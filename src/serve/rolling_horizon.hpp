@@ -71,7 +71,8 @@ struct HorizonLog {
 ///  neither
 ///    forecast nor layout has changed since a plan that changed nothing.
 ///  - Hysteresis: creation costs, a dwell of shape.dwell_factor warm-ups (younger instances are
-///    frozen), at most moves_max creations a GPU and minute; a decision above it is put off.
+///    frozen), at most moves_max creations a GPU and minute: a limit of the plan, and
+///    no plan at all once they are used up.
 ///  - End of the window: the last layout is valued for shape.terminal_steps more.
 ///  - Fallbacks when the budget of a plan is spent: the last plan while it reaches so far, then one
 ///    move of reactive greedy; routing alone (DispatchRule::kSlack) where that changes nothing.
@@ -138,6 +139,8 @@ class RollingHorizon final : public ServingPolicy {
   Outcome plan_window(Gpu& gpu, const HorizonWindow& window, SimTime now);
   void fall_back(std::size_t index, const ServingView& view);
   void follow(Gpu& gpu, SimTime now);
+  /// Instances that may be created now.
+  int moves_left(Gpu& gpu, SimTime now) const;
   bool may_change(Gpu& gpu, const GpuHoldings& next, SimTime now);
   void promise(const ServingView& view);
 
