@@ -25,8 +25,7 @@
 #include "serve/warm_up.hpp"
 #include "sim/serving_sim.hpp"
 
-using namespace septule;  // NOLINT(google-build-using-namespace): a program of one file
-
+namespace septule {
 namespace {
 
 std::string read_text(const std::string& path) {
@@ -199,9 +198,7 @@ double run_one(const Run& run,
   return record.weighted_goodput;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 6) {
     fmt::print(stderr,
                "usage: horizon_report DIR TRACE LOAD HOURS TENANTS [RETRAIN] [name=value]\n");
@@ -226,12 +223,19 @@ int main(int argc, char** argv) {
              input.tenants,
              input.retrains);
   const double oracle = run_one({"septule-oracle", "oracle"}, input, lattice, tenants);
-  for (const Run& run : {Run{"septule", "ewma-trend"},
+  for (const Run& one : {Run{"septule", "ewma-trend"},
                          Run{"septule", "smoothing"},
                          Run{"septule", "seasonal"},
                          Run{"reactive-greedy", "-"}}) {
     fmt::print("    {:.2f} % of the oracle\n",
-               100 * run_one(run, input, lattice, tenants) / oracle);
+               100 * run_one(one, input, lattice, tenants) / oracle);
   }
   return 0;
+}
+
+}  // namespace
+}  // namespace septule
+
+int main(int argc, char** argv) {
+  return septule::run(argc, argv);
 }

@@ -109,7 +109,7 @@ class RollingHorizon final : public ServingPolicy {
 
     bool is_retraining(int tenant) const;
   };
-  static constexpr int kRetrainingStep_s = 5;
+  static constexpr int kRetrainingStepSeconds = 5;
   enum class Scenarios { kAll, kMeanOnly };
   enum class Outcome { kPlanned, kSpent };
 
