@@ -148,7 +148,9 @@ class SeasonalForecaster final : public JudgedForecaster {
     }
     is_first_ = false;
     // The level was the rate itself in the first season; from now on it is without the factor.
-    level_ = factors_.back() > kFactorMin && weight == 1 ? *level_ / factors_.back() : *level_;
+    if (level_ && weight == 1 && factors_.back() > kFactorMin) {
+      level_ = *level_ / factors_.back();
+    }
   }
 
   double level_weight_;

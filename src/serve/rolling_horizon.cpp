@@ -110,8 +110,21 @@ void RollingHorizon::deal(const ServingView& view) {
     }
     rates.push_back(sum / options_.fleet_s);
   }
-  if (shares_.deal(rates) == TenantShares::Dealt::kAsBefore) {
+  if (!shares_.is_due(rates)) {
     return;
+  }
+  std::optional<ShareTable> planned;
+  if (gpus_.size() > 1 && options_.dealing == Dealing::kFleetPlan) {
+    std::vector<GpuHoldings> current;
+    for (const Gpu& gpu : gpus_) {
+      current.push_back(gpu.holdings);
+    }
+    planned = fleet_shares(context_, rates, current);
+  }
+  if (planned) {
+    shares_.take(std::move(*planned), rates);
+  } else {
+    shares_.deal(rates);
   }
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     Gpu& gpu = gpus_[g];

@@ -66,6 +66,7 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
   const auto whole = [&](std::string_view name, std::int64_t fallback) {
     return static_cast<std::int64_t>(given.number(name, static_cast<double>(fallback)));
   };
+  options.dealing = given.text("dealing", "plan") == "row" ? Dealing::kInARow : Dealing::kFleetPlan;
   options.z = given.number("z", options.z);
   options.spread = given.number("spread", options.spread);
   options.shape.warm_up = quantile_named(given.text("warm-up", "p90"));
@@ -132,6 +133,11 @@ std::vector<OptionRecord> septule_serving_options() {
       number_record(
           "drift", "No plan is sought while the forecast moved no more than this.", defaults.drift),
       whole_record("units", "Work per plan.", defaults.units_max),
+      {.name = "dealing",
+       .value = "HOW",
+       .text = "How tenants are dealt out to several GPUs.",
+       .default_text = "plan",
+       .choices = {"plan", "row"}},
       {.name = "warm-up",
        .value = "QUANTILE",
        .text = "Quantile of the warm-ups to plan with.",
