@@ -148,7 +148,9 @@ class SeasonalForecaster final : public JudgedForecaster {
     }
     is_first_ = false;
     // The level was the rate itself in the first season; from now on it is without the factor.
-    level_ = factors_.back() > kFactorMin && weight == 1 ? *level_ / factors_.back() : *level_;
+    if (level_ && weight == 1 && factors_.back() > kFactorMin) {
+      level_ = *level_ / factors_.back();
+    }
   }
 
   double level_weight_;
@@ -168,14 +170,25 @@ class OracleForecaster final : public Forecaster {
   RateForecast forecast(int steps) const override {
     RateForecast forecast;
     for (int lead = 0; lead < steps; ++lead) {
-      forecast.mean_rps.push_back(
-          truth_->at(SimTime() + Duration::milliseconds((step_ + lead) * 1000)));
+      forecast.mean_rps.push_back(rate_in(lead));
+      double square = 0;
+      double mean = 0;
+      for (int near = lead - kNearSeconds; near <= lead + kNearSeconds; ++near) {
+        mean += rate_in(near) / (2 * kNearSeconds + 1);
+        square += rate_in(near) * rate_in(near) / (2 * kNearSeconds + 1);
+      }
+      forecast.margin_rps.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
     }
-    forecast.margin_rps.assign(static_cast<std::size_t>(steps), 0.0);
     return forecast;
   }
 
  private:
+  static constexpr int kNearSeconds = 2;
+  double rate_in(int lead) const {
+    return truth_->at(SimTime() +
+                      Duration::milliseconds(std::max<std::int64_t>(0, step_ + lead) * 1000));
+  }
+
   const RateSeries* truth_;
   std::int64_t step_ = 0;
 };

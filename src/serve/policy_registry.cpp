@@ -7,7 +7,15 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "serve/migrator_mode.hpp"
+#include "serve/policies/astraea.hpp"
+#include "serve/policies/ekya.hpp"
+#include "serve/policies/oracle_static.hpp"
+#include "serve/policies/paris.hpp"
+#include "serve/policies/parvagpu_policy.hpp"
+#include "serve/policies/static_best.hpp"
 #include "serve/reactive_greedy.hpp"
+#include "serve/rolling_horizon.hpp"
 
 namespace septule::serve {
 
@@ -15,10 +23,48 @@ namespace {
 
 // One row per name. Factories are declared in the header of their policy.
 constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
+    {.name = "septule",
+     .summary = "plans the coming minutes exactly, again and again, for forecast rates",
+     .options = septule_serving_options,
+     .make = make_septule_serving},
+    {.name = "septule-oracle",
+     .summary = "septule that knows the rates to come",
+     .foresight = Foresight::kTrueRates,
+     .options = septule_serving_options,
+     .make = make_septule_oracle},
+    {.name = "migrator",
+     .summary = "MIGrator mode (reconstruction): one plan for each 200 s, 6 s warm-ups, no MPS",
+     .options = migrator_options,
+     .make = make_migrator},
     {.name = "reactive-greedy",
      .summary = "one best move every 5 s for the rates of the last 10 s, no forecast",
      .options = reactive_greedy_options,
      .make = make_reactive_greedy},
+    {.name = "ekya-like",
+     .summary = "our emulation of Ekya: thief scheduler over MPS shares, per window",
+     .options = ekya_like_options,
+     .make = make_ekya_like},
+    {.name = "astraea-like",
+     .summary = "our emulation of Astraea: MPS shares for the load, retraining gets the rest",
+     .options = astraea_like_options,
+     .make = make_astraea_like},
+    {.name = "paris-like",
+     .summary = "our emulation of PARIS and ELSA: one layout per window for the mix of batches",
+     .options = paris_like_options,
+     .make = make_paris_like},
+    {.name = "parvagpu",
+     .summary = "ParvaGPU's deployment for the mean rates, made once",
+     .options = parvagpu_options,
+     .make = make_parvagpu},
+    {.name = "static-best",
+     .summary = "the best labelled layout in hindsight, which never moves",
+     .foresight = Foresight::kTrueRates,
+     .make = make_static_best},
+    {.name = "oracle-static",
+     .summary = "the best labelled layout of each window in hindsight, at normal costs",
+     .foresight = Foresight::kTrueRates,
+     .options = oracle_static_options,
+     .make = make_oracle_static},
 });
 
 Status check_setup(const ServingPolicyVariant& variant, const ServingSetup& setup) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/request_answers.hpp"
 #include "sim/serving_answers.hpp"
 #include "sim/serving_fleet.hpp"
 #include "sim/serving_recorder.hpp"
@@ -18,7 +19,7 @@ namespace septule::sim {
 namespace {
 
 constexpr Duration kSecond = Duration::milliseconds(1000);
-constexpr std::int64_t kLengthMax_s = 100LL * 366 * 86400;
+constexpr std::int64_t kSecondsMax = 100LL * 366 * 86400;
 
 Status check(const ServingSimSetup& setup) {
   const auto invalid = [](std::string message) {
@@ -42,11 +43,11 @@ Status check(const ServingSimSetup& setup) {
   }
   const std::int64_t length = setup.options.length.to_nanoseconds();
   if (length <= 0 || length % kSecond.to_nanoseconds() != 0 ||
-      length / kSecond.to_nanoseconds() > kLengthMax_s) {
+      length / kSecond.to_nanoseconds() > kSecondsMax) {
     return invalid(
         fmt::format("the length of a simulation is a whole number of seconds up to {}, "
                     "not {} s",
-                    kLengthMax_s,
+                    kSecondsMax,
                     setup.options.length.to_seconds()));
   }
   if (setup.gpu_count < 1 || !(setup.options.phi > 0 && setup.options.phi <= 1) ||
@@ -78,7 +79,11 @@ class ServingRun final : public port::TimerTarget {
       const auto& job = tenant.tenant.retraining;
       retraining_.emplace_back(job ? &*job : nullptr);
     }
-    answers_ = std::make_unique<FluidAnswers>(setup);
+    if (setup.options.mode == ServingMode::kFluid) {
+      answers_ = std::make_unique<FluidAnswers>(setup);
+    } else {
+      answers_ = std::make_unique<RequestAnswers>(setup, policy.dispatch());
+    }
   }
 
   job::ServingRecord run() {
@@ -95,6 +100,8 @@ class ServingRun final : public port::TimerTarget {
     record.moves_with_free_slot = ledger_.moves_with_free_slot();
     record.capacity_lost = ledger_.lost();
     record.capacity_lost_in_place = ledger_.lost_in_place();
+    record.needed_lost = ledger_.needed_lost();
+    record.needed_lost_in_place = ledger_.needed_lost_in_place();
     record.planned_goodput = policy_->planned_goodput();
     return record;
   }
@@ -117,8 +124,8 @@ class ServingRun final : public port::TimerTarget {
       const serve::Tenant& tenant = setup_->tenants[i].tenant;
       retraining_[i].begin_second(now);
       is_retraining_[i] = retraining_[i].is_open();
-      accuracy_[i] =
-          retraining_[i].is_retrained() ? tenant.retraining->accuracy_after : tenant.accuracy;
+      const auto& job = tenant.retraining;
+      accuracy_[i] = job && retraining_[i].is_retrained() ? job->accuracy_after : tenant.accuracy;
     }
     fleet_.settle(now, is_retraining_);
   }
