@@ -19,8 +19,8 @@ int seconds_between(SimTime from, SimTime to) {
 }
 
 /// A plan that changed nothing is believed for so long at most.
-constexpr int kSameMax_s = 60;
-constexpr int kMoveWindow_s = 60;
+constexpr int kSameSecondsMax = 60;
+constexpr int kMoveWindowSeconds = 60;
 
 /// Margins off the mean of the scenario that a step stands for: three equally likely points with
 /// the variance of one margin. Objectives are sums over tenants, so it does not matter which
@@ -110,8 +110,21 @@ void RollingHorizon::deal(const ServingView& view) {
     }
     rates.push_back(sum / options_.fleet_s);
   }
-  if (shares_.deal(rates) == TenantShares::Dealt::kAsBefore) {
+  if (!shares_.is_due(rates)) {
     return;
+  }
+  std::optional<ShareTable> planned;
+  if (gpus_.size() > 1 && options_.dealing == Dealing::kFleetPlan) {
+    std::vector<GpuHoldings> current;
+    for (const Gpu& gpu : gpus_) {
+      current.push_back(gpu.holdings);
+    }
+    planned = fleet_shares(context_, rates, current);
+  }
+  if (planned) {
+    shares_.take(std::move(*planned), rates);
+  } else {
+    shares_.deal(rates);
   }
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     Gpu& gpu = gpus_[g];
@@ -159,7 +172,8 @@ std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu,
       const double margins = options_.z + spread * scenario(step == steps - 1 ? 0 : step + tenant);
       double sum = 0;
       for (int s = 0; s < step_s; ++s) {
-        const auto lead = static_cast<std::size_t>(step * step_s + s);
+        const auto lead = static_cast<std::size_t>(step) * static_cast<std::size_t>(step_s) +
+                          static_cast<std::size_t>(s);
         sum += std::max(0.0, forecast.mean_rps[lead] + margins * forecast.margin_rps[lead]);
       }
       row.push_back(sum / step_s * shares_.share(tenant, gpu));
@@ -222,7 +236,7 @@ bool RollingHorizon::may_skip(Gpu& gpu, const HorizonWindow& window, SimTime now
     return true;
   }
   bool is_same = gpu.changes_nothing && means.size() == gpu.rates.size() &&
-                 seconds_between(gpu.planned_at, now) < kSameMax_s;
+                 seconds_between(gpu.planned_at, now) < kSameSecondsMax;
   for (std::size_t m = 0; is_same && m < means.size(); ++m) {
     is_same = std::abs(means[m] - gpu.rates[m]) <= options_.drift * gpu.rates[m];
   }
@@ -331,7 +345,7 @@ int RollingHorizon::moves_left(Gpu& gpu, SimTime now) const {
     return static_cast<int>(kInstancesMax);  // an empty GPU may be filled at any time
   }
   std::erase_if(gpu.creations,
-                [&](SimTime time) { return time + whole_seconds(kMoveWindow_s) <= now; });
+                [&](SimTime time) { return time + whole_seconds(kMoveWindowSeconds) <= now; });
   return options_.moves_max - static_cast<int>(gpu.creations.size());
 }
 
