@@ -77,8 +77,10 @@ class LayoutLattice {
   std::optional<int> size_of(ComputeSlices slices) const;
   /// The placement of exactly this instance.
   std::optional<int> find_placement(const gpu::PlacedProfile& placed) const;
+  /// Index into placed_sets() of exactly these placements; nothing = not legal together.
+  std::optional<int> find_set(std::uint32_t placements) const;
   /// Whether these placements are legal together.
-  bool is_legal(std::uint32_t placements) const;
+  bool is_legal(std::uint32_t placements) const { return find_set(placements).has_value(); }
   /// Sum over the placed layouts of labels^instances (serving.md 2.4): the states of the exact
   /// program.
   std::int64_t labelled_set_count(int label_count) const;
@@ -87,6 +89,11 @@ class LayoutLattice {
 
  private:
   LayoutLattice() = default;
+  Status make_sizes(gpu::ProfileSet profiles);
+  Status make_placed_sets(std::span<const ProfileIndex> profiles);
+  void make_multisets();
+  void mark_undominated();
+  void make_index();
 
   const gpu::Geometry* geometry_ = nullptr;
   std::vector<InstanceSize> sizes_;
@@ -94,7 +101,7 @@ class LayoutLattice {
   std::vector<PlacedSet> placed_sets_;
   std::vector<Multiset> multisets_;
   std::vector<std::vector<std::uint32_t>> sets_of_;
-  std::vector<int> set_index_;  // by hash of the bit set; -1 = none
+  std::vector<int> set_index_;  // open addressing by hash of the bit set; -1 = free
 };
 
 }  // namespace septule::serve

@@ -63,6 +63,13 @@ class ServingPolicy {
   virtual DispatchRule dispatch() const = 0;
   /// Nothing = leave everything as it is.
   virtual std::optional<Deployment> decide(const ServingView& view) = 0;
+
+  /// For records. By tenant, the rate expected for the second that decide() was last called for;
+  /// empty = the policy expects nothing.
+  virtual std::span<const double> expected_rps() const { return {}; }
+  /// Sum over the commitments made so far of the weighted goodput (requests x accuracy x weight)
+  /// that the policy promised itself up to the next one; nothing = it makes no promises.
+  virtual std::optional<double> planned_goodput() const { return std::nullopt; }
 };
 
 }  // namespace septule::serve

@@ -1,0 +1,277 @@
+#include "serve/forecasters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/portable_math.hpp"
+#include "base/text.hpp"
+
+namespace septule::serve {
+
+namespace {
+
+/// Weight of the newest value in an EWMA with this time constant in steps.
+double weight_of(double time_constant) {
+  return 1 - portable_exp(-1 / time_constant);
+}
+
+/// What the forecasters of this file have in common: a mean by lead of their own, and the errors
+/// that it made.
+class JudgedForecaster : public Forecaster {
+ public:
+  JudgedForecaster(std::string_view name, const ForecasterSetup& setup)
+      : setup_(setup), name_(name), errors_(setup.leads_max), said_(errors_.leads().size()) {}
+
+  std::string_view name() const final { return name_; }
+  void observe(double rate_rps) final {
+    learn(rate_rps);
+    for (std::size_t i = 0; i < said_.size(); ++i) {
+      said_[i] = std::max(0.0, mean(errors_.leads()[i]));
+    }
+    errors_.note(rate_rps, said_);
+  }
+  RateForecast forecast(int steps) const final {
+    RateForecast forecast;
+    forecast.mean_rps.reserve(static_cast<std::size_t>(steps));
+    for (int lead = 1; lead <= steps; ++lead) {
+      forecast.mean_rps.push_back(std::max(0.0, mean(lead)));
+    }
+    forecast.margin_rps = errors_.margins(steps, setup_.quantile);
+    return forecast;
+  }
+
+ protected:
+  virtual void learn(double rate_rps) = 0;
+  virtual double mean(int lead) const = 0;
+  const ForecasterSetup& setup() const { return setup_; }
+
+ private:
+  ForecasterSetup setup_;
+  std::string_view name_;
+  ForecastErrors errors_;
+  std::vector<double> said_;  // scratch
+};
+
+class TrendForecaster final : public JudgedForecaster {
+ public:
+  enum class Trend { kNone, kDamped };
+  TrendForecaster(std::string_view name, const ForecasterSetup& setup, Trend trend)
+      : JudgedForecaster(name, setup),
+        level_weight_(weight_of(setup.smoothing_s)),
+        trend_weight_(trend == Trend::kNone ? 0 : weight_of(setup.trend_s)),
+        damping_(1 - weight_of(setup.trend_reach_s)) {}
+
+ protected:
+  void learn(double rate_rps) override {
+    if (!level_) {
+      level_ = rate_rps;
+      return;
+    }
+    const double before = *level_;
+    const double expected = before + damping_ * trend_;
+    level_ = expected + level_weight_ * (rate_rps - expected);
+    trend_ = damping_ * trend_ + trend_weight_ * (*level_ - before - damping_ * trend_);
+  }
+  double mean(int lead) const override {
+    if (!level_) {
+      return setup().prior_rps;
+    }
+    if (trend_ == 0) {
+      return *level_;
+    }
+    // damping + damping^2 + ... + damping^lead
+    const double power = portable_exp(-static_cast<double>(lead) / setup().trend_reach_s);
+    return *level_ + trend_ * damping_ * (1 - power) / (1 - damping_);
+  }
+
+ private:
+  double level_weight_;
+  double trend_weight_;
+  double damping_;
+  std::optional<double> level_;
+  double trend_ = 0;
+};
+
+/// Level and factors by bucket. A factor is (mean rate of the bucket) / (mean level beside it); it
+/// is learnt at the end of the bucket and smoothed over seasons.
+class SeasonalForecaster final : public JudgedForecaster {
+ public:
+  SeasonalForecaster(std::string_view name, const ForecasterSetup& setup)
+      : JudgedForecaster(name, setup),
+        level_weight_(weight_of(setup.smoothing_s)),
+        slow_weight_(weight_of(setup.season_s)),
+        factors_(static_cast<std::size_t>(setup.season_s / setup.bucket_s)) {}
+
+ protected:
+  void learn(double rate_rps) override {
+    const std::size_t bucket = bucket_of(step_);
+    slow_ = slow_ ? *slow_ + slow_weight() * (rate_rps - *slow_) : rate_rps;
+    const double factor = factor_at(step_);
+    const double base = factor > kFactorMin ? rate_rps / factor : rate_rps;
+    level_ = level_ ? *level_ + level_weight_ * (base - *level_) : base;
+    ++bucket_steps_;
+    bucket_mean_ += (rate_rps - bucket_mean_) / bucket_steps_;
+    ++step_;
+    if (bucket_steps_ == setup().bucket_s) {
+      close(bucket);
+    }
+  }
+  double mean(int lead) const override {
+    if (!level_) {
+      return setup().prior_rps;
+    }
+    return *level_ * factor_at(step_ + static_cast<std::size_t>(lead) - 1);
+  }
+
+ private:
+  static constexpr double kFactorMin = 1e-3;  // an almost silent bucket says nothing of the level
+
+  std::size_t bucket_of(std::size_t step) const {
+    return step / static_cast<std::size_t>(setup().bucket_s) % factors_.size();
+  }
+  /// While less than a season was seen, the slow mean is the plain mean.
+  double slow_weight() const {
+    return std::max(slow_weight_, 1 / (static_cast<double>(step_) + 1));
+  }
+  /// 1 during the first season: what has no second look yet would be taken for a season.
+  double factor_at(std::size_t step) const {
+    if (step_ < static_cast<std::size_t>(setup().season_s)) {
+      return 1;
+    }
+    return factors_[bucket_of(step)].value_or(1);
+  }
+  void close(std::size_t bucket) {
+    const double rate = bucket_mean_;
+    bucket_mean_ = 0;
+    bucket_steps_ = 0;
+    if (*slow_ <= 0) {
+      return;
+    }
+    const double factor = rate / *slow_;
+    std::optional<double>& kept = factors_[bucket];
+    kept = kept ? *kept + setup().season_weight * (factor - *kept) : factor;
+  }
+
+  double level_weight_;
+  double slow_weight_;
+  std::vector<std::optional<double>> factors_;
+  std::optional<double> level_;
+  std::optional<double> slow_;
+  double bucket_mean_ = 0;
+  int bucket_steps_ = 0;
+  std::size_t step_ = 0;  // steps observed
+};
+
+class OracleForecaster final : public Forecaster {
+ public:
+  explicit OracleForecaster(const ForecasterSetup& setup) : truth_(setup.truth) {}
+
+  std::string_view name() const override { return "oracle"; }
+  void observe(double /*rate_rps*/) override { ++step_; }
+  RateForecast forecast(int steps) const override {
+    RateForecast forecast;
+    for (int lead = 0; lead < steps; ++lead) {
+      forecast.mean_rps.push_back(
+          truth_->at(SimTime() + Duration::milliseconds((step_ + lead) * 1000)));
+    }
+    forecast.margin_rps.assign(static_cast<std::size_t>(steps), 0.0);
+    return forecast;
+  }
+
+ private:
+  const RateSeries* truth_;
+  std::int64_t step_ = 0;
+};
+
+std::unique_ptr<Forecaster> make_ewma_trend(const ForecasterSetup& setup) {
+  return std::make_unique<TrendForecaster>("ewma-trend", setup, TrendForecaster::Trend::kDamped);
+}
+std::unique_ptr<Forecaster> make_smoothing(const ForecasterSetup& setup) {
+  return std::make_unique<TrendForecaster>("smoothing", setup, TrendForecaster::Trend::kNone);
+}
+std::unique_ptr<Forecaster> make_seasonal(const ForecasterSetup& setup) {
+  return std::make_unique<SeasonalForecaster>("seasonal", setup);
+}
+std::unique_ptr<Forecaster> make_oracle(const ForecasterSetup& setup) {
+  return std::make_unique<OracleForecaster>(setup);
+}
+
+constexpr auto kVariants = std::to_array<ForecasterVariant>({
+    {.name = "ewma-trend",
+     .summary = "mean of the last 10 s and a trend that dies out",
+     .make = make_ewma_trend},
+    {.name = "smoothing", .summary = "mean of the last 10 s", .make = make_smoothing},
+    {.name = "seasonal",
+     .summary = "mean of the last 10 s times the season's factor, once a season was seen",
+     .make = make_seasonal},
+    {.name = "oracle",
+     .summary = "the rates as they will be",
+     .needs_truth = true,
+     .make = make_oracle},
+});
+
+Status check_setup(const ForecasterSetup& setup) {
+  const auto refuse = [](std::string_view field, double value, std::string_view valid) -> Status {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("forecaster: {} is {}; valid is {}", field, value, valid)};
+  };
+  if (!std::isfinite(setup.prior_rps) || setup.prior_rps < 0) {
+    return refuse("the prior rate", setup.prior_rps, "a number from 0 up");
+  }
+  if (!(setup.quantile >= 0 && setup.quantile <= 1)) {
+    return refuse("the quantile of errors", setup.quantile, "a number from 0 to 1");
+  }
+  if (setup.leads_max < 1 || setup.leads_max > 3600) {
+    return refuse("the longest lead", setup.leads_max, "1 to 3600 steps");
+  }
+  for (const double time : {setup.smoothing_s, setup.trend_s, setup.trend_reach_s}) {
+    if (!(time >= 0.1 && time <= 1e7)) {
+      return refuse("a time constant", time, "0.1 to 1e7 s");
+    }
+  }
+  if (setup.bucket_s < 1 || setup.season_s < setup.bucket_s ||
+      setup.season_s % setup.bucket_s != 0 || setup.season_s > 31622400) {
+    return refuse("the season", setup.season_s, "whole buckets, at most 366 days");
+  }
+  if (!(setup.season_weight > 0 && setup.season_weight <= 1)) {
+    return refuse("the weight of the newest season", setup.season_weight, "above 0, at most 1");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ForecasterVariant> forecaster_variants() {
+  return kVariants;
+}
+
+Result<std::unique_ptr<Forecaster>> make_forecaster(std::string_view name,
+                                                    const ForecasterSetup& setup) {
+  std::vector<std::string> names;
+  for (const ForecasterVariant& variant : kVariants) {
+    if (variant.name == name) {
+      if (const Status status = check_setup(setup); !status.is_ok()) {
+        return status.error();
+      }
+      if (variant.needs_truth && setup.truth == nullptr) {
+        return Error{
+            ErrorCode::kInvalidInput,
+            fmt::format("forecaster {} needs the rates as they will be, and none are given", name)};
+      }
+      return variant.make(setup);
+    }
+    names.emplace_back(variant.name);
+  }
+  const std::vector<std::string> near = nearest_names(name, names, 2);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no forecaster {}; {}",
+                           quoted_for_message(name),
+                           near.empty() ? "there are " + joined_with_and(names)
+                                        : "did you mean " + joined_with_and(near) + "?")};
+}
+
+}  // namespace septule::serve
