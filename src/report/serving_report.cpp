@@ -67,11 +67,13 @@ std::string ratio_table(const ServingReport& report) {
       xml_escaped(first.name));
   for (const ServingPolicyRuns& policy : std::span(report.policies).subspan(1)) {
     const auto against = goodput_ratio(first, policy);
-    out += fmt::format("<tr><th>{}</th><td>{}<small>{}</small></td><td>{} runs</td></tr>\n",
+    const bool has_bounds = against && against->low && against->high;
+    out += fmt::format("<tr><th>{}</th><td>{}{}</td><td>{} run{}</td></tr>\n",
                        xml_escaped(policy.name),
                        against ? fixed_text(against->mean, 3) : std::string(kNotKnown),
-                       against ? bounds_text(*against, 3) : std::string(),
-                       policy.runs.size());
+                       has_bounds ? "<small>" + bounds_text(*against, 3) + "</small>" : "",
+                       policy.runs.size(),
+                       policy.runs.size() == 1 ? "" : "s");
   }
   return out + "</tbody>\n</table>\n";
 }
@@ -186,16 +188,17 @@ std::string rates(const job::ServingRecord& run, const ServingPageLimits& limits
 }
 
 std::string timeline_of(const ServingReport& report,
-                        const job::ServingRecord& run,
-                        const std::string& id,
+                        std::size_t index,
                         const ServingTimelineOptions& common) {
-  std::string out = fmt::format("<h3>{}</h3>\n", xml_escaped(run.policy));
+  const ServingPolicyRuns& policy = report.policies[index];
+  const job::ServingRecord& run = policy.runs.front();
+  std::string out = fmt::format("<h3>{}</h3>\n", xml_escaped(policy.name));
   if (run.timeline.empty()) {
     return out + "<p class=\"note\">No timeline was recorded.</p>\n";
   }
   ServingTimelineOptions options = common;
-  options.title = "GPUs over time, " + run.policy;
-  options.id = id;
+  options.title = "GPUs over time, " + policy.name;
+  options.id = fmt::format("t{}", index);
   options.memory_slices = std::max(report.memory_slices, 1);
   const TimelineDrawing drawing = svg_serving_timeline(run, options, Embedding::kInline);
   out += "<div class=\"frame wide\">\n" + drawing.svg + "</div>\n";
@@ -219,7 +222,7 @@ std::string timelines(const ServingReport& report, const ServingPageLimits& limi
       .gpus_max = limits.gpus_max,
       .pieces_max = std::max(limits.pieces_max / static_cast<int>(drawn), 1)};
   for (std::size_t i = 0; i < drawn; ++i) {
-    out += timeline_of(report, report.policies[i].runs.front(), fmt::format("t{}", i), common);
+    out += timeline_of(report, i, common);
   }
   if (drawn < report.policies.size()) {
     out += fmt::format("<p class=\"note\">Left out: {} policies after the first {}.</p>\n",

@@ -107,7 +107,7 @@ TEST(ServingReport, Page_UnknownFiguresAreNotNumbers) {
   const std::string page = serving_page(made_up_report(200, 20));
   EXPECT_THAT(page, HasSubstr("<th>gap to the bound</th><td>1.00 %</td><td>N/A</td>"));
   EXPECT_THAT(page, HasSubstr("<th>overhead hidden</th><td>80.00 %</td>"));
-  EXPECT_THAT(page, HasSubstr("<tr><th>ekya-like</th><td>1.250<small>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th>ekya-like</th><td>1.250</td><td>1 run</td>"));
   EXPECT_THAT(page, HasSubstr("No timeline was recorded."));
 }
 
