@@ -62,6 +62,22 @@ inline constexpr double kMpsTimeMin = 1e-12;
 inline constexpr double kMpsTimeMax = 1e12;
 /// Rows of a job table, its heading not counted.
 inline constexpr std::size_t kJobsMax = 10000;
+/// Rows of a table of serving profiles, its heading not counted.
+inline constexpr std::size_t kServingRowsMax = 50000;
+/// Tenants of a tenants file.
+inline constexpr std::size_t kTenantsMax = 1000;
+/// Bytes and rows of a trace of request rates, its heading not counted.
+inline constexpr std::size_t kRateTraceBytesMax = std::size_t{1} << 26U;
+inline constexpr std::size_t kRateTraceRowsMax = 4000000;
+/// Steps of a rate series that is made of a trace.
+inline constexpr std::int64_t kRateStepsMax = 4000000;
+/// A request rate, or a throughput, in requests per second.
+inline constexpr double kRateRpsMax = 1e9;
+/// Times of serving (SLO, latency, warm-up, steps, work): ten years of 365 days, in seconds.
+inline constexpr double kServingSecondsMax = 315360000;
+/// Requests of one batch, MPS processes of one instance.
+inline constexpr int kBatchMax = 100000;
+inline constexpr int kProcessesMax = 100;
 /// Columns of a CSV table.
 inline constexpr std::size_t kColumnsMax = 64;
 /// Bytes of a name: of a job, a node, a holder, a configuration.

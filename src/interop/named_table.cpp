@@ -30,6 +30,10 @@ Result<NamedTable> NamedTable::read(const InputText& input, std::size_t rows_max
   return table;
 }
 
+bool NamedTable::has_column(std::string_view column) const {
+  return std::ranges::find(columns(), column) != columns().end();
+}
+
 Result<std::string> NamedTable::text(std::size_t row, std::string_view column) const {
   const auto& heading = rows_.front().cells;
   const auto found = std::ranges::find(heading, column);

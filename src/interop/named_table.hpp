@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ class NamedTable {
   static Result<NamedTable> read(const InputText& input, std::size_t rows_max);
 
   std::size_t size() const { return rows_.size() - 1; }
+  /// The heading's cells, in order.
+  std::span<const std::string> columns() const { return rows_.front().cells; }
+  bool has_column(std::string_view column) const;
+  /// The line the row stands on. `row` < size().
+  int line(std::size_t row) const { return rows_[row + 1].line; }
 
   /// The cell as it is; fails if there is no such column. `row` < size().
   Result<std::string> text(std::size_t row, std::string_view column) const;

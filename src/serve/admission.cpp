@@ -80,9 +80,9 @@ class TenantAdmission {
 
   std::optional<Rejection> unfit_tenant() const {
     if (tenant_.profile.rows.empty()) {
-      return rejection(fmt::format("there is no profile of model {}",
-                                   quoted_for_message(tenant_.profile.model)),
-                       "rows of that model in the profile file, or another model name");
+      return rejection(
+          fmt::format("there is no profile of model {}", quoted_for_message(tenant_.profile.model)),
+          "rows of that model in the profile file, or another model name");
     }
     if (tenant_.slo <= Duration()) {
       return rejection(fmt::format("its SLO is {}", milliseconds_text(tenant_.slo)),
@@ -183,9 +183,9 @@ class TenantAdmission {
     }
     switch (furthest) {
       case RowFault::kProcesses:
-        return rejection(fmt::format("every row of its profile has more than {} processes",
-                                     rule_.processes_max),
-                         "rows with fewer processes, or MPS allowed");
+        return rejection(
+            fmt::format("every row of its profile has more than {} processes", rule_.processes_max),
+            "rows with fewer processes, or MPS allowed");
       case RowFault::kSuspect:
         return rejection("every row of its profile is marked suspect",
                          "rows that are not, or suspect rows kept");
@@ -209,11 +209,10 @@ class TenantAdmission {
   Rejection too_large(std::span<const ProfileRow* const> rows) const {
     const ProfileRow& least = **std::ranges::min_element(
         rows, {}, [](const ProfileRow* row) { return row->memory.value_or(Bytes()); });
-    return rejection(
-        fmt::format("its model fits no instance of {}", lattice_.geometry().key()),
-        fmt::format("{:.4g} GiB of memory ({})",
-                    least.memory.value_or(Bytes()).to_gibibytes(),
-                    row_text(least)));
+    return rejection(fmt::format("its model fits no instance of {}", lattice_.geometry().key()),
+                     fmt::format("{:.4g} GiB of memory ({})",
+                                 least.memory.value_or(Bytes()).to_gibibytes(),
+                                 row_text(least)));
   }
 
   Rejection too_slow(std::span<const ProfileRow* const> rows) const {
@@ -295,10 +294,10 @@ class TenantAdmission {
                     sizes[best].slices.value(),
                     job.deadline.has_value() ? "deadline" : "the end of the period",
                     window_s),
-        window_s > 0 ? fmt::format("{:.6g} s between them, or {:.6g} s of work at most",
-                                   needed_s,
-                                   window_s * speed)
-                     : fmt::format("{:.6g} s between them", needed_s));
+        window_s > 0
+            ? fmt::format(
+                  "{:.6g} s between them, or {:.6g} s of work at most", needed_s, window_s * speed)
+            : fmt::format("{:.6g} s between them", needed_s));
   }
 
   const Tenant& tenant_;
@@ -363,14 +362,14 @@ Result<std::vector<AdmittedTenant>> admit_all(std::span<const Tenant> tenants,
     others.push_back(quoted_for_message(outcome.rejected[i].tenant));
   }
   const Rejection& first = outcome.rejected.front();
-  return Error{ErrorCode::kInvalidInput,
-               fmt::format("tenant {}: {}; it needs {}{}",
-                           quoted_for_message(first.tenant),
-                           first.reason,
-                           first.needed,
-                           others.empty() ? ""
-                                          : fmt::format(" (not served either: {})",
-                                                        joined_with_and(others)))};
+  return Error{
+      ErrorCode::kInvalidInput,
+      fmt::format(
+          "tenant {}: {}; it needs {}{}",
+          quoted_for_message(first.tenant),
+          first.reason,
+          first.needed,
+          others.empty() ? "" : fmt::format(" (not served either: {})", joined_with_and(others)))};
 }
 
 }  // namespace septule::serve

@@ -111,10 +111,10 @@ double retraining_speed(const RetrainingJob& job, ComputeSlices slices, ComputeS
     }
   }
   std::ranges::sort(knots, {}, &Knot::at);
-  const auto whole = std::ranges::find(
-      job.speeds, gpu_slices, &std::pair<ComputeSlices, double>::first);
-  knots.push_back({static_cast<double>(gpu_slices.value()),
-                   whole == job.speeds.end() ? 1.0 : whole->second});
+  const auto whole =
+      std::ranges::find(job.speeds, gpu_slices, &std::pair<ComputeSlices, double>::first);
+  knots.push_back(
+      {static_cast<double>(gpu_slices.value()), whole == job.speeds.end() ? 1.0 : whole->second});
   return interpolated(knots, static_cast<double>(slices.value()));
 }
 
