@@ -96,28 +96,28 @@ class TrendForecaster final : public JudgedForecaster {
   double trend_ = 0;
 };
 
-/// Level and factors by bucket. A factor is (mean rate of the bucket) / (mean level beside it); it
-/// is learnt at the end of the bucket and smoothed over seasons.
+/// Level and factors by bucket. A factor is (mean rate of the bucket) / (mean rate of its season);
+/// all of them are learnt at the end of a season and smoothed over seasons. During the first season
+/// they are 1: what has no second look yet would be taken for a season.
 class SeasonalForecaster final : public JudgedForecaster {
  public:
   SeasonalForecaster(std::string_view name, const ForecasterSetup& setup)
       : JudgedForecaster(name, setup),
         level_weight_(weight_of(setup.smoothing_s)),
-        slow_weight_(weight_of(setup.season_s)),
-        factors_(static_cast<std::size_t>(setup.season_s / setup.bucket_s)) {}
+        means_(static_cast<std::size_t>(setup.season_s / setup.bucket_s), 0.0),
+        factors_(means_.size(), 1.0) {}
 
  protected:
   void learn(double rate_rps) override {
-    const std::size_t bucket = bucket_of(step_);
-    slow_ = slow_ ? *slow_ + slow_weight() * (rate_rps - *slow_) : rate_rps;
     const double factor = factor_at(step_);
     const double base = factor > kFactorMin ? rate_rps / factor : rate_rps;
     level_ = level_ ? *level_ + level_weight_ * (base - *level_) : base;
-    ++bucket_steps_;
-    bucket_mean_ += (rate_rps - bucket_mean_) / bucket_steps_;
+    double& mean = means_[bucket_of(step_)];
+    const std::size_t within = step_ % static_cast<std::size_t>(setup().bucket_s);
+    mean = within == 0 ? rate_rps : mean + (rate_rps - mean) / (static_cast<double>(within) + 1);
     ++step_;
-    if (bucket_steps_ == setup().bucket_s) {
-      close(bucket);
+    if (step_ % static_cast<std::size_t>(setup().season_s) == 0) {
+      close_season();
     }
   }
   double mean(int lead) const override {
@@ -133,37 +133,30 @@ class SeasonalForecaster final : public JudgedForecaster {
   std::size_t bucket_of(std::size_t step) const {
     return step / static_cast<std::size_t>(setup().bucket_s) % factors_.size();
   }
-  /// While less than a season was seen, the slow mean is the plain mean.
-  double slow_weight() const {
-    return std::max(slow_weight_, 1 / (static_cast<double>(step_) + 1));
-  }
-  /// 1 during the first season: what has no second look yet would be taken for a season.
-  double factor_at(std::size_t step) const {
-    if (step_ < static_cast<std::size_t>(setup().season_s)) {
-      return 1;
+  double factor_at(std::size_t step) const { return factors_[bucket_of(step)]; }
+  void close_season() {
+    double season = means_.front();
+    for (std::size_t i = 1; i < means_.size(); ++i) {
+      season += (means_[i] - season) / (static_cast<double>(i) + 1);
     }
-    return factors_[bucket_of(step)].value_or(1);
-  }
-  void close(std::size_t bucket) {
-    const double rate = bucket_mean_;
-    bucket_mean_ = 0;
-    bucket_steps_ = 0;
-    if (*slow_ <= 0) {
-      return;
+    if (season <= 0) {
+      return;  // a season without requests says nothing
     }
-    const double factor = rate / *slow_;
-    std::optional<double>& kept = factors_[bucket];
-    kept = kept ? *kept + setup().season_weight * (factor - *kept) : factor;
+    const double weight = is_first_ ? 1 : setup().season_weight;
+    for (std::size_t i = 0; i < means_.size(); ++i) {
+      factors_[i] += weight * (means_[i] / season - factors_[i]);
+    }
+    is_first_ = false;
+    // The level was the rate itself in the first season; from now on it is without the factor.
+    level_ = factors_.back() > kFactorMin && weight == 1 ? *level_ / factors_.back() : *level_;
   }
 
   double level_weight_;
-  double slow_weight_;
-  std::vector<std::optional<double>> factors_;
+  std::vector<double> means_;    // by bucket of the season at hand
+  std::vector<double> factors_;  // by bucket
   std::optional<double> level_;
-  std::optional<double> slow_;
-  double bucket_mean_ = 0;
-  int bucket_steps_ = 0;
   std::size_t step_ = 0;  // steps observed
+  bool is_first_ = true;
 };
 
 class OracleForecaster final : public Forecaster {

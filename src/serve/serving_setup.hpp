@@ -32,7 +32,7 @@ class PolicyOptions {
 struct ServingSetup {
   const LayoutLattice* lattice = nullptr;
   std::span<const AdmittedTenant> tenants;
-  int gpu_count = 1;  ///< of the lattice's model
+  int gpu_count = 1;   ///< of the lattice's model
   AdmissionRule rule;  ///< that `tenants` were admitted by, for policies that admit anew (no MPS)
   /// What policies other than oracles forecast with: a name of forecasters.hpp. Every policy of a
   /// comparison gets the same.

@@ -1,0 +1,104 @@
+#include "serve/policy_registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "serve/reactive_greedy.hpp"
+
+namespace septule::serve {
+
+namespace {
+
+// One row per name. Factories are declared in the header of their policy.
+constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
+    {.name = "reactive-greedy",
+     .summary = "one best move every 5 s for the rates of the last 10 s, no forecast",
+     .options = reactive_greedy_options,
+     .make = make_reactive_greedy},
+});
+
+Status check_setup(const ServingPolicyVariant& variant, const ServingSetup& setup) {
+  if (setup.lattice == nullptr || setup.tenants.empty()) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("policy {} needs a GPU model and at least one tenant", variant.name)};
+  }
+  if (setup.gpu_count < 1 || setup.gpu_count > 100000) {
+    return Error{
+        ErrorCode::kInvalidInput,
+        fmt::format("policy {}: {} GPUs; valid is 1 to 100000", variant.name, setup.gpu_count)};
+  }
+  if (variant.foresight == Foresight::kTrueRates &&
+      setup.true_rates.size() != setup.tenants.size()) {
+    return Error{
+        ErrorCode::kInvalidInput,
+        fmt::format("policy {} needs the rates as they will be of {} tenants, and {} are given",
+                    variant.name,
+                    setup.tenants.size(),
+                    setup.true_rates.size())};
+  }
+  return {};
+}
+
+Status check_options(const ServingPolicyVariant& variant, const PolicyOptions& options) {
+  const std::vector<OptionRecord> records =
+      variant.options == nullptr ? std::vector<OptionRecord>() : variant.options();
+  std::vector<std::string> names;
+  for (const OptionRecord& record : records) {
+    names.push_back(record.name);
+  }
+  for (const auto& [name, value] : options.all()) {
+    const auto record = std::ranges::find(records, name, &OptionRecord::name);
+    if (record == records.end()) {
+      return Error{ErrorCode::kUsage,
+                   fmt::format("policy {} has no option {}; {}",
+                               variant.name,
+                               quoted_for_message(name),
+                               names.empty() ? "it has none" : "it has " + joined_with_and(names))};
+    }
+    if (const Status status = check_option(*record, value); !status.is_ok()) {
+      return Error{status.error().code,
+                   fmt::format("policy {}: {}", variant.name, status.error().message)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ServingPolicyVariant> serving_policy_variants() {
+  return kVariants;
+}
+
+Result<const ServingPolicyVariant*> find_serving_policy(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ServingPolicyVariant& variant : kVariants) {
+    if (variant.name == name) {
+      return &variant;
+    }
+    names.emplace_back(variant.name);
+  }
+  const std::vector<std::string> near = nearest_names(name, names, 2);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no serving policy {}; {}",
+                           quoted_for_message(name),
+                           near.empty() ? "there are " + joined_with_and(names)
+                                        : "did you mean " + joined_with_and(near) + "?")};
+}
+
+Result<std::unique_ptr<ServingPolicy>> make_serving_policy(std::string_view name,
+                                                           const ServingSetup& setup) {
+  SEPTULE_TRY(const ServingPolicyVariant* variant, find_serving_policy(name));
+  if (const Status status = check_setup(*variant, setup); !status.is_ok()) {
+    return status.error();
+  }
+  if (const Status status = check_options(*variant, setup.options); !status.is_ok()) {
+    return status.error();
+  }
+  return variant->make(setup);
+}
+
+}  // namespace septule::serve
