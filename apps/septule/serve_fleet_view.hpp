@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "serve/fleet_problem.hpp"
 #include "septule/serve_inputs.hpp"
+#include "serve/fleet_problem.hpp"
 
 namespace septule::app {
 

@@ -7,11 +7,11 @@
 #include "base/options.hpp"
 #include "base/result.hpp"
 #include "gpu/geometry.hpp"
+#include "septule/app.hpp"
 #include "serve/admission.hpp"
 #include "serve/fleet_problem.hpp"
 #include "serve/layout_lattice.hpp"
 #include "serve/tenant.hpp"
-#include "septule/app.hpp"
 
 namespace septule::app {
 

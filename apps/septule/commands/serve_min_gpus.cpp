@@ -1,0 +1,133 @@
+// septule serve min-gpus: the fewest GPUs that serve every tenant within its SLO, with proof.
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "septule/app.hpp"
+#include "septule/serve_fleet_view.hpp"
+#include "septule/serve_inputs.hpp"
+#include "septule/serve_moves.hpp"
+#include "septule/serve_solver.hpp"
+#include "serve/fleet_plan.hpp"
+
+namespace septule::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "septule-serve-min-gpus/1";
+
+Json min_gpus_document(const FleetAnswer& answer) {
+  const serve::FleetPlan& plan = answer.plan;
+  Json document{{"schema", kSchema},
+                {"gpu", answer.input->geometry->key()},
+                {"feasible", true},
+                {"gpus", plan.gpus},
+                {"gpcs", plan.gpcs},
+                {"bound", plan.gpus_bound},
+                {"gpcs_bound", plan.gpcs_bound},
+                {"optimal", plan.is_optimal},
+                {"gap", goodput_gap(plan.gpus_bound, plan.gpus)}};
+  add_fleet_fields(answer, document);
+  return document;
+}
+
+std::string min_gpus_text(const FleetAnswer& answer) {
+  const serve::FleetPlan& plan = answer.plan;
+  std::string text = fleet_tables_text(answer) + "\n";
+  text += fmt::format("{} GPU{}, {} compute slices given to tenants ({})\n",
+                      plan.gpus,
+                      plan.gpus == 1 ? "" : "s",
+                      plan.gpcs,
+                      plan.method);
+  text += plan.gpus_bound == plan.gpus
+              ? std::string("proven: no plan uses fewer GPUs\n")
+              : fmt::format("not proven least: no plan uses fewer than {} GPUs (gap {:.2f} %)\n",
+                            plan.gpus_bound,
+                            100 * goodput_gap(plan.gpus_bound, plan.gpus));
+  text += plan.gpcs_bound == plan.gpcs
+              ? std::string("proven: none with so few GPUs uses fewer compute slices\n")
+              : fmt::format("not proven least: none with so few GPUs uses fewer than {} slices\n",
+                            plan.gpcs_bound);
+  return text;
+}
+
+Status print_too_small(const ServeInput& input, const Error& error, Context& context) {
+  const Json document{{"schema", kSchema},
+                      {"gpu", input.geometry->key()},
+                      {"feasible", false},
+                      {"reason", error.message}};
+  return context.output.emit(document, [] { return std::string(); });
+}
+
+Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
+  SEPTULE_TRY_STATUS(check_emit(invocation, context));
+  SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
+  SEPTULE_TRY(const auto solver, serve_solver(invocation));
+  SEPTULE_TRY(const std::optional<int> gpus, gpu_limit(invocation, context));
+  FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
+  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), gpus));
+  const auto begin = std::chrono::steady_clock::now();
+  Result<serve::FleetPlan> plan =
+      serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get()));
+  answer.solve_time = Duration::nanoseconds(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  if (!plan) {
+    if (plan.error().code == ErrorCode::kBlocked && !invocation.is_given("emit")) {
+      SEPTULE_TRY_STATUS(print_too_small(input, plan.error(), context));
+    }
+    return plan.error();
+  }
+  answer.plan = std::move(plan).value();
+  Json document = min_gpus_document(answer);
+  std::string text = min_gpus_text(answer);
+  return print_fleet(answer, invocation, context, {&document, &text});
+}
+
+std::vector<OptionRecord> min_gpus_options() {
+  std::vector<OptionRecord> options = serve_input_options();
+  options.push_back(demand_option());
+  options.push_back({.name = "gpus",
+                     .short_name = 'n',
+                     .value = "N",
+                     .text = "How many GPUs there are; fewer than needed is exit 5. Without it and "
+                             "--state: as many as it takes.",
+                     .min = 1,
+                     .max = 10000,
+                     .is_integer = true});
+  for (const auto& more : {serve_solver_options(), serve_moves_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
+  options.push_back(output_option());
+  options.push_back(verbose_option());
+  return options;
+}
+
+}  // namespace
+
+Command serve_min_gpus_command() {
+  return {
+      .record =
+          {.path = {"serve", "min-gpus"},
+           .summary = "the fewest GPUs that serve every tenant within its SLO, with proof",
+           .description =
+               {"For tenants with request rates, SLOs and measured profiles: how few GPUs serve "
+                "all requests within their SLOs, and how few compute slices with so few GPUs. "
+                "Every answer has a lower bound beside it and says whether it is proven.",
+                "With --state the plan is mapped onto the GPUs of that node with as few instances "
+                "touched as possible, and --emit prints the moves as a shell script, new instances "
+                "before old ones go. Nothing is changed."},
+           .arguments = {},
+           .options = min_gpus_options(),
+           .examples = {{"septule serve min-gpus --tenants tenants.yaml",
+                         "how few A100-80GB serve these tenants at their peaks?"},
+                        {"septule serve min-gpus --profiles serving_profile.csv --tenants "
+                         "tenants.csv --margin 0.45 -o json",
+                         "by ParvaGPU's rule of admission, as data"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5}},
+      .run = run_min_gpus};
+}
+
+}  // namespace septule::app
