@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -195,7 +194,11 @@ void ReactiveGreedy::note_spares(std::span<const GpuHoldings> gpus, SimTime now)
           left[static_cast<std::size_t>(holding.tenant)] -= context_.throughput_rps(holding);
         }
       }
-      if (!std::ranges::equal(left, rates_, std::greater_equal<>())) {
+      bool is_spare = true;
+      for (std::size_t m = 0; m < left.size(); ++m) {
+        is_spare = is_spare && (left[m] >= capacity[m] || left[m] >= rates_[m]);
+      }
+      if (!is_spare) {
         continue;
       }
       const auto before = std::ranges::find_if(spares_, [&](const Spare& spare) {

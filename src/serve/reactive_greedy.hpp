@@ -33,10 +33,10 @@ struct ReactiveOptions {
 /// the largest (goodput rate gained - goodput lost to warm-up over the dwell time) per memory slice
 /// touched is made, until moves_max moves or nothing gains more than the hysteresis. Instances
 /// younger than their dwell are not destroyed. A retraining begins when some slice has been spare
-/// (every tenant has capacity for its rate without it) for surplus_s, on the largest such slice,
-/// and is never pre-empted; its instance is destroyed when it is done. Ties: lower GPU, placement,
-/// tenant. Cost: GPUs x placements x tenants per move.
-/// Parameters beyond the description are ours.
+/// (whoever would lose capacity still has enough for its rate) for surplus_s, on the largest such
+/// slice, and is never pre-empted; its instance is destroyed when it is done. Ties: lower GPU,
+/// placement, tenant. Cost: GPUs x placements x tenants per move. Parameters beyond the description
+/// are ours.
 class ReactiveGreedy final : public ServingPolicy {
  public:
   /// The lattice and tenants of `context` outlive the policy.
