@@ -56,13 +56,23 @@ struct LabelledInstance {
 /// By placement.
 using LabelledLayout = std::vector<LabelledInstance>;
 
-/// Steps 0 .. step_count-1. An instance of the layout of step t that was not in the layout of t-1
-/// with the same label is created at the begin of t and yields nothing in the steps t .. t +
-/// warm_up_steps - 1. A tenant serves in a step at most its arrivals and at most the sum of the
-/// rates of its ready instances. Retraining advances by speed * step of the tenant's ready
-/// retraining instance (at most one); the retrained model answers from the step after the one in
-/// which the work is complete. Goodput = sum of weight * accuracy * requests served - creation
-/// costs (serving.md 2.3). `initial` is in force, and ready, before step 0.
+/// Steps 0 .. step_count-1. `initial` is in force, and ready, before step 0; the layout of step -1.
+/// - An instance of the layout of step t that was not in the layout of t-1 with the same label is
+///   created at the begin of t and yields nothing in the steps t .. t + warm_up_steps - 1. One that
+///   leaves and comes back is created anew.
+/// - A tenant serves in a step its arrivals or the sum of the rates of its ready instances, if that
+///   is less.
+/// - A layout has at most one instance that retrains a tenant, warming up or not. Retraining
+///   advances by speed * step of the ready one, in the steps release_step .. deadline_step - 1
+///   only; it may be interrupted and moved, which loses no work done. It is complete once the sum
+///   is work_s (to 1e-9 of it); the retrained model answers from the next step on.
+/// - Goodput = sum of weight * accuracy * requests served - creation costs (serving.md 2.3).
+/// - Terminal value = terminal_steps times what a step with the rates of the last one would give
+///   with every instance of the last layout ready and the models that answer after the last step.
+/// - Floors are hard: in every step a tenant serves at least floor_share of its arrivals. So are
+///   `frozen`, the limit on created instances in a step, and the dwell: an instance created at t is
+///   in the layouts t .. t + dwell_steps - 1 as far as the window goes (those of `initial` may
+///   leave at once).
 struct GoodputProblem {
   const LayoutLattice* lattice = nullptr;
   Duration step = Duration::milliseconds(1000);
@@ -75,7 +85,14 @@ struct GoodputProblem {
   std::optional<int> changes_per_step_max;  ///< created instances
   int dwell_steps = 0;                      ///< an instance stays at least so long
 };
-/// Sizes agree, indices exist, numbers are finite and within range; kInvalidInput otherwise.
+
+/// Limits of a problem.
+inline constexpr int kGoodputStepsMax = 100'000;
+inline constexpr int kGoodputTenantsMax = 64;
+inline constexpr int kGoodputLabelsMax = 256;
+
+/// Sizes agree, indices exist, numbers are finite and within range; kInvalidInput otherwise, naming
+/// tenant, label or instance. Every planner asks this first.
 Status validate(const GoodputProblem& problem);
 
 enum class GoodputProof {
@@ -86,7 +103,8 @@ enum class GoodputProof {
 /// A plan with what is known of how good it is.
 struct GoodputPlan {
   std::vector<LabelledLayout> layouts;             ///< by step: what is owned in it
-  std::vector<std::optional<int>> retrained_from;  ///< by tenant: first step the new model answers
+  std::vector<std::optional<int>> retrained_from;  ///< by tenant: first step the new model
+                                                   ///< answers, step_count if after the window
   double goodput = 0;    ///< of the plan, creation costs taken off; without terminal value
   double objective = 0;  ///< goodput plus terminal value: what was maximised
   double bound = 0;      ///< no plan's objective is above this
