@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/work_budget.hpp"
+#include "serve/fleet_master.hpp"
+
+namespace septule::serve {
+
+/// Whole numbers for a stage: GPUs by FleetMaster::layouts(), counts by tenant.
+struct FleetAssignment {
+  std::vector<int> layouts;
+  std::vector<SizeTable<int>> instances;
+  double cost = 0;  ///< in the stage's terms
+};
+
+struct FleetSearchOptions {
+  FleetAssignment seed;     ///< a plan of the stage, with its cost
+  double gap_absolute = 0;  ///< a plan so close above the bound will do
+};
+
+struct FleetSearchResult {
+  FleetAssignment best;
+  /// No plan costs less. For Values::kWhole a whole number.
+  double bound = 0;
+};
+
+/// Branch and price over a FleetMaster. At each node: the relaxation; a plan rounded from it
+/// (layouts by largest fraction, then tenants by the weight of their heaviest column, the rest with
+/// the cheapest cover that fits what is left); then a branch on the layout, else on the tenant's
+/// count, that is farthest from whole, the nearer side first, depth-first. Complete: where every
+/// count is whole, covering is linear and reward concave, so the relaxation's plan is one.
+/// Ties: lowest index. Ends when the bound is reached or the budget is spent.
+class FleetSearch {
+ public:
+  FleetSearch(const FleetProblem& problem, FleetMaster& master, FleetSearchOptions options);
+
+  Result<FleetSearchResult> run(WorkBudget& budget);
+
+ private:
+  struct Open {
+    FleetNode node;
+    double bound = 0;
+  };
+
+  double cost_max() const;
+  double whole_bound(double bound) const;
+  void consider(FleetAssignment found);
+  void visit(const Open& open, WorkBudget& budget);
+  void round_to_whole(const NodeSolution& solution, WorkBudget& budget);
+  std::vector<int> round_layouts(const NodeSolution& solution, int total) const;
+  std::optional<FleetAssignment> fill(const NodeSolution& solution,
+                                      std::vector<int> layouts,
+                                      WorkBudget& budget) const;
+  void use_what_is_left(FleetAssignment& plan, SizeTable<int>& free, WorkBudget& budget) const;
+  bool branch_on_layout(const Open& open, const NodeSolution& solution);
+  bool branch_on_tenant(const Open& open, const NodeSolution& solution);
+
+  const FleetProblem& problem_;
+  FleetMaster& master_;
+  FleetSearchOptions options_;
+  std::vector<Open> open_;
+  FleetAssignment best_;
+  double unseen_ = 0;  // least bound of nodes that were given up
+  double root_bound_ = 0;
+};
+
+/// What such a plan costs in a stage. The layouts must hold the instances.
+double cost_of(const FleetProblem& problem,
+               const FleetStage& stage,
+               const FleetAssignment& assignment);
+
+}  // namespace septule::serve
