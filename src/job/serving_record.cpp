@@ -1,11 +1,10 @@
 #include "job/serving_record.hpp"
 
 namespace septule::job {
-
 namespace {
 
 std::optional<double> ratio(double part, double whole) {
-  return whole > 0 ? std::optional(part / whole) : std::nullopt;
+  return whole == 0 ? std::nullopt : std::optional(part / whole);
 }
 
 }  // namespace
@@ -31,8 +30,8 @@ std::optional<double> mean_accuracy(const ServingRecord& run) {
 }
 
 std::optional<double> overhead_hidden(const ServingRecord& run) {
-  const std::optional<double> lost = ratio(run.capacity_lost, run.capacity_lost_in_place);
-  return lost ? std::optional(1 - *lost) : std::nullopt;
+  const auto shown = ratio(run.capacity_lost, run.capacity_lost_in_place);
+  return shown ? std::optional(1 - *shown) : std::nullopt;
 }
 
 }  // namespace septule::job

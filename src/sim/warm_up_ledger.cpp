@@ -1,0 +1,78 @@
+#include "sim/warm_up_ledger.hpp"
+
+#include <algorithm>
+
+namespace septule::sim {
+namespace {
+
+constexpr Duration kSecond = Duration::milliseconds(1000);
+
+}  // namespace
+
+void WarmUpLedger::add(std::span<const ServingMove> moves) {
+  for (const ServingMove& move : moves) {
+    moves_.push_back({.move = move});
+  }
+}
+
+void WarmUpLedger::count_warming(Entry& entry, const ServingMember& member, double fraction) {
+  double& own = shortage_[static_cast<std::size_t>(entry.move.tenant)];
+  const double gain = std::min(member.capacity_rps * fraction, own);
+  double taken = 0;
+  for (const auto& [tenant, capacity_rps] : entry.move.stopped) {
+    taken += std::min(capacity_rps * fraction, shortage_[static_cast<std::size_t>(tenant)]);
+  }
+  own -= gain;
+  entry.lost += std::max(gain, taken);
+}
+
+void WarmUpLedger::count_second(SimTime now,
+                                std::span<const LiveInstance> instances,
+                                std::span<const double> arrived,
+                                std::span<const double> capacity) {
+  for (std::size_t i = 0; i < shortage_.size(); ++i) {
+    shortage_[i] = std::max(0.0, arrived[i] - capacity[i]);
+  }
+  for (const LiveInstance& instance : instances) {
+    for (const ServingMember& member : instance.members) {
+      if (member.move < 0) {
+        continue;
+      }
+      Entry& entry = moves_[static_cast<std::size_t>(member.move)];
+      const Duration length = entry.move.ready - entry.move.begin;
+      if (member.ready > now) {
+        const Duration warming = std::min(member.ready - now, kSecond);
+        count_warming(entry, member, warming.to_seconds());
+      } else if (now < member.ready + length) {
+        const auto tenant = static_cast<std::size_t>(entry.move.tenant);
+        const Duration counted = std::min(member.ready + length - now, kSecond);
+        const double missed = arrived[tenant] - (capacity[tenant] - member.capacity_rps);
+        entry.missed_without +=
+            std::clamp(missed, 0.0, member.capacity_rps) * counted.to_seconds();
+      }
+    }
+  }
+}
+
+std::int64_t WarmUpLedger::moves_with_free_slot() const {
+  return std::count_if(
+      moves_.begin(), moves_.end(), [](const Entry& e) { return e.move.has_free_slot; });
+}
+
+double WarmUpLedger::lost() const {
+  double sum = 0;
+  for (const Entry& entry : moves_) {
+    sum += entry.lost;
+  }
+  return sum;
+}
+
+double WarmUpLedger::lost_in_place() const {
+  double sum = 0;
+  for (const Entry& entry : moves_) {
+    sum += entry.move.has_free_slot ? std::max(entry.lost, entry.missed_without) : entry.lost;
+  }
+  return sum;
+}
+
+}  // namespace septule::sim
