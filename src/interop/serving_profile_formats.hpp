@@ -69,4 +69,14 @@ struct ProfileRowUse {
 /// Applies the rule; it may change cells (to texts of static lifetime or parts of cells).
 ProfileRowUse use_of_row(ServingProfileFormat format, ProfileCells& cells);
 
+/// A row to read: where it stands, by which table and its cells. Borrowed for the call.
+struct ProfileRowText {
+  std::string_view source_name;
+  int line = 0;
+  std::string_view place;  ///< before the name of a column in messages: "column "
+  const ProfileTable& table;
+  const ProfileCells& cells;
+};
+Result<ServingProfileRow> read_profile_row(const ProfileRowText& row);
+
 }  // namespace septule::interop
