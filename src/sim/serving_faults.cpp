@@ -19,9 +19,8 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
 std::vector<std::string> ServingFleet::find_faults(const serve::Deployment& wanted) const {
   std::vector<std::string> faults;
   if (wanted.gpus.size() != current_.gpus.size()) {
-    faults.push_back(fmt::format("the order names {} GPUs, there are {}",
-                                 wanted.gpus.size(),
-                                 current_.gpus.size()));
+    faults.push_back(fmt::format(
+        "the order names {} GPUs, there are {}", wanted.gpus.size(), current_.gpus.size()));
     return faults;
   }
   for (std::size_t gpu = 0; gpu < wanted.gpus.size(); ++gpu) {
@@ -58,8 +57,8 @@ std::vector<std::string> ServingFleet::find_gpu_faults(int gpu,
   }
   if (faults.empty()) {
     gpu::canonicalise(layout);
-    for (const gpu::Violation& violation : gpu::check_partition(
-             geometry, gpu::partition_with_full_instances(geometry, layout))) {
+    for (const gpu::Violation& violation :
+         gpu::check_partition(geometry, gpu::partition_with_full_instances(geometry, layout))) {
       faults.push_back(fmt::format("GPU {}: {}", gpu, violation.message));
     }
   }
@@ -78,13 +77,14 @@ std::vector<std::string> ServingFleet::find_occupant_faults(
     }
     const serve::Tenant& tenant = setup_->tenants[static_cast<std::size_t>(it->tenant)].tenant;
     if (it->batch < 1 || it->processes < 1 || it->share.value() < 1) {
-      faults.push_back(fmt::format("GPU {}: {} has batch {}, {} processes and a share of {} %, but "
-                                   "each is at least 1",
-                                   gpu,
-                                   tenant.name,
-                                   it->batch,
-                                   it->processes,
-                                   it->share.value()));
+      faults.push_back(
+          fmt::format("GPU {}: {} has batch {}, {} processes and a share of {} %, but "
+                      "each is at least 1",
+                      gpu,
+                      tenant.name,
+                      it->batch,
+                      it->processes,
+                      it->share.value()));
     }
     if (it->role == serve::Role::kRetrain && !tenant.retraining) {
       faults.push_back(fmt::format("GPU {}: {} has nothing to retrain", gpu, tenant.name));
@@ -97,17 +97,17 @@ std::vector<std::string> ServingFleet::find_occupant_faults(
       if (other->tenant >= 0 && other->tenant < tenant_count &&
           setup_->tenants[static_cast<std::size_t>(other->tenant)].tenant.trust_group !=
               tenant.trust_group) {
-        faults.push_back(fmt::format("GPU {}: {} shares an instance with another trust group",
-                                     gpu,
-                                     tenant.name));
+        faults.push_back(fmt::format(
+            "GPU {}: {} shares an instance with another trust group", gpu, tenant.name));
       }
     }
   }
   if (share > 100) {
-    faults.push_back(fmt::format("GPU {}: the shares of an instance are {} %, at most 100 are "
-                                 "possible",
-                                 gpu,
-                                 share));
+    faults.push_back(
+        fmt::format("GPU {}: the shares of an instance are {} %, at most 100 are "
+                    "possible",
+                    gpu,
+                    share));
   }
   return faults;
 }

@@ -106,10 +106,8 @@ LiveInstance ServingFleet::make_instance(int gpu, const serve::ServingInstance& 
   if (wanted.placed) {
     const int placement =
         checked_value(setup_->lattice->find_placement(*wanted.placed), "a legal order is placed");
-    instance.size =
-        setup_->lattice->placements()[static_cast<std::size_t>(placement)].size;
-    instance.slices =
-        setup_->lattice->sizes()[static_cast<std::size_t>(*instance.size)].slices;
+    instance.size = setup_->lattice->placements()[static_cast<std::size_t>(placement)].size;
+    instance.slices = setup_->lattice->sizes()[static_cast<std::size_t>(*instance.size)].slices;
   } else {
     instance.size = setup_->lattice->size_of(instance.slices);
   }
@@ -137,11 +135,10 @@ void ServingFleet::apply_gpu(Order& order,
   for (std::size_t i = 0; i < wanted.instances.size(); ++i) {
     const serve::ServingInstance& instance = wanted.instances[i];
     const bool changes_mode = instance.placed ? was_whole : was_mig;
-    order.mode_change = changes_mode && setup_->latencies != nullptr
-                            ? setup_->latencies
-                                  ->mig_mode_toggle(setup_->lattice->geometry().key())
-                                  .duration
-                            : Duration();
+    order.mode_change =
+        changes_mode && setup_->latencies != nullptr
+            ? setup_->latencies->mig_mode_toggle(setup_->lattice->geometry().key()).duration
+            : Duration();
     if (kept[i]) {
       fill_kept(order, instance, *kept[i]);
       instances_.push_back(std::move(*kept[i]));
@@ -312,9 +309,8 @@ void ServingFleet::update_next_change(SimTime now) {
 
 void ServingFleet::update_company(LiveInstance& instance, SimTime now) const {
   const auto is_active = [&](const ServingMember& member) {
-    return member.ready <= now &&
-           (member.as.role == Role::kServe ||
-            is_retraining_[static_cast<std::size_t>(member.as.tenant)]);
+    return member.ready <= now && (member.as.role == Role::kServe ||
+                                   is_retraining_[static_cast<std::size_t>(member.as.tenant)]);
   };
   const auto active = std::count_if(instance.members.begin(), instance.members.end(), is_active);
   for (ServingMember& member : instance.members) {
@@ -325,8 +321,7 @@ void ServingFleet::update_company(LiveInstance& instance, SimTime now) const {
 }
 
 void ServingFleet::update_yield(const LiveInstance& instance, ServingMember& member) const {
-  const serve::AdmittedTenant& tenant =
-      setup_->tenants[static_cast<std::size_t>(member.as.tenant)];
+  const serve::AdmittedTenant& tenant = setup_->tenants[static_cast<std::size_t>(member.as.tenant)];
   const Occupant& as = member.as;
   member.capacity_rps = 0;
   if (as.role == Role::kRetrain) {

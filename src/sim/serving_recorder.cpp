@@ -172,8 +172,8 @@ void ServingRecorder::add_instances(SimTime now, const ServingFleet& fleet) {
       open_.push_back({.gpu = gpu, .begin = now, .end = now, .uses = std::move(uses)});
       continue;
     }
-    if (std::equal(uses.begin(), uses.end(), open_[g].uses.begin(), open_[g].uses.end(),
-                   is_same_use)) {
+    if (std::equal(
+            uses.begin(), uses.end(), open_[g].uses.begin(), open_[g].uses.end(), is_same_use)) {
       continue;
     }
     open_[g].end = now;
@@ -192,9 +192,10 @@ void ServingRecorder::close_spans(SimTime end) {
     }
   }
   open_.clear();
-  std::stable_sort(record_.timeline.begin(), record_.timeline.end(), [](const auto& a, const auto& b) {
-    return a.gpu != b.gpu ? a.gpu < b.gpu : a.begin < b.begin;
-  });
+  std::stable_sort(
+      record_.timeline.begin(), record_.timeline.end(), [](const auto& a, const auto& b) {
+        return a.gpu != b.gpu ? a.gpu < b.gpu : a.begin < b.begin;
+      });
 }
 
 job::ServingRecord ServingRecorder::finish(const ServingAnswers& answers,

@@ -28,16 +28,14 @@ Status check(const ServingSimSetup& setup) {
     return invalid("a simulation of serving needs a GPU model and at least one tenant");
   }
   if (setup.rates.size() != setup.tenants.size()) {
-    return invalid(fmt::format("there are {} tenants but request rates of {}",
-                               setup.tenants.size(),
-                               setup.rates.size()));
+    return invalid(fmt::format(
+        "there are {} tenants but request rates of {}", setup.tenants.size(), setup.rates.size()));
   }
   for (std::size_t i = 0; i < setup.rates.size(); ++i) {
     const auto& values = setup.rates[i].values;
     if (values.empty() || setup.rates[i].step.to_nanoseconds() <= 0 ||
-        !std::all_of(values.begin(), values.end(), [](double v) {
-          return std::isfinite(v) && v >= 0;
-        })) {
+        !std::all_of(
+            values.begin(), values.end(), [](double v) { return std::isfinite(v) && v >= 0; })) {
       return invalid(fmt::format("{} needs request rates from 0 on, in steps above 0 s",
                                  setup.tenants[i].tenant.name));
     }
@@ -45,15 +43,17 @@ Status check(const ServingSimSetup& setup) {
   const std::int64_t length = setup.options.length.to_nanoseconds();
   if (length <= 0 || length % kSecond.to_nanoseconds() != 0 ||
       length / kSecond.to_nanoseconds() > kLengthMax_s) {
-    return invalid(fmt::format("the length of a simulation is a whole number of seconds up to {}, "
-                               "not {} s",
-                               kLengthMax_s,
-                               setup.options.length.to_seconds()));
+    return invalid(
+        fmt::format("the length of a simulation is a whole number of seconds up to {}, "
+                    "not {} s",
+                    kLengthMax_s,
+                    setup.options.length.to_seconds()));
   }
   if (setup.gpu_count < 1 || !(setup.options.phi > 0 && setup.options.phi <= 1) ||
       setup.options.series_points_max < 1 || setup.options.waiting_max < 1) {
-    return invalid("GPUs, points of a series and requests waiting are at least 1, and phi lies "
-                   "above 0 and at most at 1");
+    return invalid(
+        "GPUs, points of a series and requests waiting are at least 1, and phi lies "
+        "above 0 and at most at 1");
   }
   if (setup.options.warm_up_step < Duration()) {
     return invalid("warm-ups are rounded up to a multiple of 0 s or more");
@@ -146,10 +146,8 @@ class ServingRun final : public port::TimerTarget {
                                   .instances = views_};
     const auto wanted = policy_->decide(view);
     if (wanted && !(*wanted == fleet_.current())) {
-      const bool is_ready =
-          now == SimTime() && setup_->options.start == ServingStart::kReady;
-      order(*wanted,
-            is_ready ? ServingFleet::Setting::kReady : ServingFleet::Setting::kWarmsUp);
+      const bool is_ready = now == SimTime() && setup_->options.start == ServingStart::kReady;
+      order(*wanted, is_ready ? ServingFleet::Setting::kReady : ServingFleet::Setting::kWarmsUp);
     }
   }
 

@@ -47,8 +47,7 @@ void WarmUpLedger::count_second(SimTime now,
         const auto tenant = static_cast<std::size_t>(entry.move.tenant);
         const Duration counted = std::min(member.ready + length - now, kSecond);
         const double missed = arrived[tenant] - (capacity[tenant] - member.capacity_rps);
-        entry.missed_without +=
-            std::clamp(missed, 0.0, member.capacity_rps) * counted.to_seconds();
+        entry.missed_without += std::clamp(missed, 0.0, member.capacity_rps) * counted.to_seconds();
       }
     }
   }
