@@ -61,22 +61,22 @@ std::string max_goodput_text(const FleetAnswer& answer) {
 
 Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
   SEPTULE_TRY_STATUS(check_emit(invocation, context));
-  SEPTULE_TRY(const std::optional<int> gpus, gpu_limit(invocation, context));
-  if (!gpus) {
+  if (!invocation.is_given("gpus") && !invocation.is_given("state")) {
     return Error{ErrorCode::kUsage, "how many GPUs are there? Give --gpus N or --state FILE"};
   }
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
+  SEPTULE_TRY(const auto node, load_serve_node(invocation, context, input));
   SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
-  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), gpus));
+  SEPTULE_TRY(answer.problem,
+              fleet_problem_of(input, invocation.text("demand"), gpu_limit(invocation, node)));
   const auto begin = std::chrono::steady_clock::now();
   SEPTULE_TRY(answer.plan,
               serve::plan_max_goodput(answer.problem, fleet_options(invocation, solver.get())));
   answer.solve_time = Duration::nanoseconds(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-  Json document = max_goodput_document(answer);
-  std::string text = max_goodput_text(answer);
-  return print_fleet(answer, invocation, context, {&document, &text});
+  return print_fleet(
+      answer, node, invocation, context, {max_goodput_document(answer), max_goodput_text(answer)});
 }
 
 std::vector<OptionRecord> max_goodput_options() {

@@ -66,9 +66,10 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   SEPTULE_TRY_STATUS(check_emit(invocation, context));
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
   SEPTULE_TRY(const auto solver, serve_solver(invocation));
-  SEPTULE_TRY(const std::optional<int> gpus, gpu_limit(invocation, context));
+  SEPTULE_TRY(const auto node, load_serve_node(invocation, context, input));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
-  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), gpus));
+  SEPTULE_TRY(answer.problem,
+              fleet_problem_of(input, invocation.text("demand"), gpu_limit(invocation, node)));
   const auto begin = std::chrono::steady_clock::now();
   Result<serve::FleetPlan> plan =
       serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get()));
@@ -81,9 +82,8 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
     return plan.error();
   }
   answer.plan = std::move(plan).value();
-  Json document = min_gpus_document(answer);
-  std::string text = min_gpus_text(answer);
-  return print_fleet(answer, invocation, context, {&document, &text});
+  return print_fleet(
+      answer, node, invocation, context, {min_gpus_document(answer), min_gpus_text(answer)});
 }
 
 std::vector<OptionRecord> min_gpus_options() {
