@@ -98,6 +98,18 @@ std::string unknown_name_text(std::string_view kind,
   return text;
 }
 
+std::string listed_names(std::span<const std::string> names) {
+  constexpr std::size_t kNamedMax = 20;
+  std::vector<std::string> texts;
+  for (const std::string& name : names.first(std::min(names.size(), kNamedMax))) {
+    texts.push_back(one_line(name));
+  }
+  if (names.size() > kNamedMax) {
+    texts.push_back(fmt::format("{} more", names.size() - kNamedMax));
+  }
+  return joined_with_and(texts);
+}
+
 std::string name_fault(std::string_view name) {
   if (name.empty()) {
     return fmt::format("is empty; expected a name of 1 to {} bytes", kNameBytesMax);

@@ -26,6 +26,10 @@ std::string unknown_name_text(std::string_view kind,
                               std::string_view name,
                               std::span<const std::string> known);
 
+/// "a, b and c", or the first 20 of many names and how many more there are; hostile bytes as in
+/// one_line.
+std::string listed_names(std::span<const std::string> names);
+
 /// Why `name` is no good as a name (empty, too long, control characters); empty if it is good.
 std::string name_fault(std::string_view name);
 

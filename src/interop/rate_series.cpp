@@ -82,8 +82,8 @@ class SeriesMaker {
       return static_cast<std::size_t>(found - names.begin());
     }
     if (selection_.column.empty()) {
-      return error(fmt::format("has the series {}; say which column is meant",
-                               names.size() > 12 ? "of several columns" : joined_with_and(names)));
+      return error(
+          fmt::format("has the series {}; say which column is meant", listed_names(names)));
     }
     return error(unknown_name_text("column of rates", wanted, names));
   }

@@ -301,7 +301,7 @@ Result<const serve::ModelProfile*> find_profile(const ServingProfiles& profiles,
                      "",
                      fmt::format("model {} has profiles of {}; say which GPU is meant",
                                  quoted_for_message(model),
-                                 joined_with_and(gpus)));
+                                 listed_names(gpus)));
 }
 
 }  // namespace septule::interop

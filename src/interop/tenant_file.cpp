@@ -183,19 +183,6 @@ DataNode node_of(const std::string& cell, const TenantColumn& column, int line) 
   return node;
 }
 
-/// Some of the names, fit for a message.
-std::string names_text(std::span<const std::string> names) {
-  constexpr std::size_t kNamedMax = 20;
-  std::vector<std::string> texts;
-  for (const std::string& name : names.first(std::min(names.size(), kNamedMax))) {
-    texts.push_back(one_line(name));
-  }
-  if (names.size() > kNamedMax) {
-    texts.push_back(fmt::format("{} more", names.size() - kNamedMax));
-  }
-  return joined_with_and(texts);
-}
-
 /// Makes maps of fields of the rows of a table.
 class TenantTable {
  public:
@@ -253,7 +240,7 @@ class TenantTable {
           input_.source_name,
           0,
           "column slo_set",
-          fmt::format("holds the sets {}; say which one is meant (--set)", joined_with_and(sets)));
+          fmt::format("holds the sets {}; say which one is meant (--set)", listed_names(sets)));
     }
     if (std::ranges::find(sets, set_) == sets.end()) {
       return input_error(
@@ -261,7 +248,7 @@ class TenantTable {
           0,
           "column slo_set",
           fmt::format(
-              "holds no set {}; there are {}", quoted_for_message(set_), joined_with_and(sets)));
+              "holds no set {}; there are {}", quoted_for_message(set_), listed_names(sets)));
     }
     return {};
   }
