@@ -135,6 +135,13 @@ void LinearProgram::add_rows(std::span<const LinearRow> rows) {
   model_->next = Model::Next::kDual;
 }
 
+void LinearProgram::set_column_bounds(int column, double lower, double upper) {
+  SEPTULE_CHECK(column >= 0 && column < column_count(), "bounds are of a column that exists");
+  SEPTULE_CHECK(lower <= upper, "the lower bound is not above the upper one, and none is NaN");
+  model_->simplex.setColumnBounds(column, clp_bound(lower), clp_bound(upper));
+  model_->next = Model::Next::kDual;
+}
+
 Result<LinearSolution> LinearProgram::solve(std::int64_t iterations_max) {
   ClpSimplex& simplex = model_->simplex;
   SEPTULE_CHECK(iterations_max >= 0, "a limit is not negative");

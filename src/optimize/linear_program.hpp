@@ -77,6 +77,9 @@ class LinearProgram {
   void add_column(const LinearColumn& column) { add_columns({&column, 1}); }
   void add_row(const LinearRow& row) { add_rows({&row, 1}); }
 
+  /// New bounds of a column that exists; lower <= upper. Solving again goes on from where it stood.
+  void set_column_bounds(int column, double lower, double upper);
+
   /// Fails with kTimedOut beyond `iterations_max` simplex iterations in this call, with kFailed
   /// where Clp gives up for numerical reasons.
   Result<LinearSolution> solve(std::int64_t iterations_max = kIterationsMax);

@@ -27,6 +27,8 @@ constexpr int kRoundsMax = 200;
 constexpr double kMissing = 64;
 constexpr int kRaisesMax = 3;
 constexpr double kMissingNone = 1e-7;
+/// A value so close to a whole number is taken for it.
+constexpr double kWholeValue = 1e-6;
 /// What a compute slice costs where no prices are known yet, relative to the same.
 constexpr double kPriceOfSlice = 1.0 / 7;
 /// A column enters if it improves by this, relative to the dearest thing there is.
@@ -38,6 +40,28 @@ constexpr double kPriceGrid = 1e-10;
 
 double rounded(double price, double grid) {
   return std::max(0.0, std::round(price / grid) * grid);
+}
+
+NodeSolution closed_at(double bound) {
+  NodeSolution closed;
+  closed.bound = bound;
+  closed.is_closed = true;
+  return closed;
+}
+
+/// Several columns may mix to whole counts, which serve the tenant as well: they are what is
+/// nearest then.
+void take_if_whole(NodeSolution& read, std::size_t tenant) {
+  SizeTable<int> counts{};
+  for (std::size_t s = 0; s < kSizesMax; ++s) {
+    const double value = read.instances[tenant][s];
+    counts[s] = static_cast<int>(std::round(value));
+    if (std::abs(value - counts[s]) > kWholeValue) {
+      return;
+    }
+  }
+  read.nearest[tenant] = counts;
+  read.weight[tenant] = 1;
 }
 
 }  // namespace
@@ -241,7 +265,9 @@ void FleetMaster::price(const FleetNode& node, Round& round, WorkBudget& budget)
 
 NodeSolution FleetMaster::read(const Round& round) const {
   const std::size_t tenant_count = problem_.tenants.size();
-  NodeSolution read{.bound = round.bound, .prices = round.prices};
+  NodeSolution read;
+  read.bound = round.bound;
+  read.prices = round.prices;
   const std::vector<double>& values = round.solution.values;
   const std::size_t first = size_count_ + 1;
   const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
@@ -262,6 +288,9 @@ NodeSolution FleetMaster::read(const Round& round) const {
       read.weight[t] = weight;
       read.nearest[t] = counts;
     }
+  }
+  for (std::size_t t = 0; t < tenant_count; ++t) {
+    take_if_whole(read, t);
   }
   return read;
 }
@@ -299,11 +328,11 @@ Result<NodeSolution> FleetMaster::solve(const FleetNode& node,
     }
     add_rows_and_layouts(node, round);
     if (!add_tenants(round, budget)) {
-      return NodeSolution{.bound = kInfinite, .is_closed = true};
+      return closed_at(kInfinite);
     }
     SEPTULE_TRY_STATUS(generate(node, cost_max, round, budget));
     if (round.bound >= cost_max) {
-      return NodeSolution{.bound = round.bound, .is_closed = true};
+      return closed_at(round.bound);
     }
     double missing = 0;
     for (std::size_t row = 0; row <= size_count_; ++row) {

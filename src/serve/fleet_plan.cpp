@@ -8,12 +8,16 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "serve/fleet_milp.hpp"
 #include "serve/fleet_search.hpp"
 
 namespace septule::serve {
 
 namespace {
 
+/// A gap that is met may look larger by rounding.
+constexpr double kGapRounding = 1.001;
+constexpr double kNoGap = 1e-6;
 constexpr int kTenantsMax = 10000;
 constexpr int kGpusMax = 100000;
 /// Of one tenant on its best size.
@@ -86,6 +90,21 @@ void offer_all(FleetMaster& master, const FleetAssignment& assignment) {
   }
 }
 
+/// Takes away GPUs that the instances do not need.
+void drop_unused(const FleetProblem& problem,
+                 const FleetMaster& master,
+                 FleetAssignment& assignment) {
+  for (int& count : assignment.layouts) {
+    while (count > 0) {
+      --count;
+      if (!is_possible(problem, master, assignment)) {
+        ++count;
+        break;
+      }
+    }
+  }
+}
+
 /// The plan's lists and sums out of an assignment; bounds are the caller's.
 FleetPlan to_plan(const FleetProblem& problem,
                   const FleetMaster& master,
@@ -107,6 +126,67 @@ FleetPlan to_plan(const FleetProblem& problem,
       plan.gpcs += assignment.instances[t][s] * problem.lattice->sizes()[s].slices.value();
     }
   }
+  return plan;
+}
+
+struct StageAnswer {
+  FleetSearchResult result;
+  std::string_view method = "branch-and-price";
+};
+
+/// Our own search, then the solver where that leaves a gap.
+Result<StageAnswer> solve_stage(const FleetProblem& problem,
+                                FleetMaster& master,
+                                FleetSearchOptions search,
+                                const FleetOptions& options,
+                                WorkBudget& budget) {
+  const double gap = search.gap_absolute;
+  offer_all(master, search.seed);
+  StageAnswer answer;
+  SEPTULE_TRY(answer.result, FleetSearch(problem, master, std::move(search)).run(budget));
+  const double left = answer.result.best.cost - answer.result.bound;
+  if (options.solver == nullptr || left <= kGapRounding * gap + kNoGap) {
+    return answer;
+  }
+  const port::MilpLimits limits{.elapsed = options.solver_elapsed, .gap_absolute = gap};
+  // A solver that breaks down takes nothing away from what is known.
+  if (auto better = improve_by_milp(problem, master, answer.result, *options.solver, limits)) {
+    answer = {std::move(better).value(), "branch-and-price+milp"};
+  }
+  return answer;
+}
+
+/// The fewest GPUs, then the fewest compute slices with so few, of as many GPUs as it takes.
+Result<FleetPlan> plan_unlimited(const FleetProblem& problem, const FleetOptions& options) {
+  WorkBudget budget(options.units_max / 2);
+  FleetStage stage{.gpu_cost = 1};
+  FleetAssignment seed = greedy_seed(problem, FleetMaster(problem, stage), budget);
+  stage.gpus_max = gpus_of(seed);
+  seed.cost = stage.gpus_max;
+  FleetMaster master(problem, stage);
+  SEPTULE_TRY(const StageAnswer fewest,
+              solve_stage(problem, master, {.seed = seed}, options, budget));
+
+  FleetStage slices{.gpus_max = gpus_of(fewest.result.best)};
+  for (std::size_t s = 0; s < problem.lattice->sizes().size(); ++s) {
+    slices.instance_cost[s] = problem.lattice->sizes()[s].slices.value();
+  }
+  WorkBudget rest(options.units_max - budget.units_spent());
+  FleetMaster second(problem, slices);
+  FleetAssignment start = fewest.result.best;
+  start.cost = cost_of(problem, slices, start);
+  SEPTULE_TRY(StageAnswer least, solve_stage(problem, second, {.seed = start}, options, rest));
+  drop_unused(problem, second, least.result.best);
+
+  FleetPlan plan = to_plan(problem, second, least.result.best);
+  plan.gpus_bound = std::min(plan.gpus, static_cast<int>(fewest.result.bound));
+  plan.gpcs_bound = static_cast<int>(least.result.bound);
+  for (const FleetTenant& tenant : problem.tenants) {
+    plan.goodput_bound += tenant.weight * tenant.accuracy * tenant.rate_rps;
+  }
+  plan.is_optimal = plan.gpus == plan.gpus_bound && plan.gpcs == plan.gpcs_bound;
+  plan.method = std::max(fewest.method, least.method);
+  plan.units_spent = budget.units_spent() + rest.units_spent();
   return plan;
 }
 
@@ -179,43 +259,46 @@ Status validate(const FleetProblem& problem) {
 
 Result<FleetPlan> plan_min_gpus(const FleetProblem& problem, const FleetOptions& options) {
   SEPTULE_TRY_STATUS(validate(problem));
-  WorkBudget budget(options.units_max);
-  FleetStage stage{.gpu_cost = 1};
-  FleetMaster packer(problem, stage);
-  FleetAssignment seed = greedy_seed(problem, packer, budget);
-  stage.gpus_max = gpus_of(seed);
-  seed.cost = stage.gpus_max;
-  FleetMaster master(problem, stage);
-  offer_all(master, seed);
-  SEPTULE_TRY(FleetSearchResult fewest, FleetSearch(problem, master, {.seed = seed}).run(budget));
-  const FleetAssignment& found = fewest.best;
-
-  FleetStage slices{.gpus_max = gpus_of(found)};
-  for (std::size_t s = 0; s < problem.lattice->sizes().size(); ++s) {
-    slices.instance_cost[s] = problem.lattice->sizes()[s].slices.value();
+  SEPTULE_TRY(FleetPlan plan, plan_unlimited(problem, options));
+  if (!problem.gpu_count.has_value() || plan.gpus <= *problem.gpu_count) {
+    return plan;
   }
-  FleetMaster second(problem, slices);
-  FleetAssignment start = found;
-  start.cost = cost_of(problem, slices, start);
-  offer_all(second, start);
-  SEPTULE_TRY(FleetSearchResult least, FleetSearch(problem, second, {.seed = start}).run(budget));
-  FleetPlan plan = to_plan(problem, second, least.best);
-  plan.gpus_bound = static_cast<int>(fewest.bound);
-  plan.gpcs_bound = static_cast<int>(least.bound);
-  plan.goodput_bound = plan.goodput_rps;
-  plan.is_optimal = plan.gpus == plan.gpus_bound && plan.gpcs == plan.gpcs_bound;
-  plan.method = "branch-and-price";
-  plan.units_spent = budget.units_spent();
-  return plan;
+  const int given = *problem.gpu_count;
+  if (plan.gpus_bound == plan.gpus) {
+    return Error{ErrorCode::kBlocked,
+                 fmt::format("the fleet is too small: {} tenants need {} GPUs (proved), {} more "
+                             "than the {} there are",
+                             problem.tenants.size(),
+                             plan.gpus,
+                             plan.gpus - given,
+                             given)};
+  }
+  return Error{ErrorCode::kBlocked,
+               fmt::format("the fleet is too small: no plan for {} GPUs was found; {} tenants need "
+                           "at least {}, and {} are enough",
+                           given,
+                           problem.tenants.size(),
+                           plan.gpus_bound,
+                           plan.gpus)};
 }
 
 Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptions& options) {
   SEPTULE_TRY_STATUS(validate(problem));
+  if (!problem.gpu_count.has_value()) {
+    return Error{ErrorCode::kInvalidInput,
+                 "the greatest goodput is that of a number of GPUs, which was not given"};
+  }
+  // Where all can be served, with as few GPUs as that takes.
+  SEPTULE_TRY(FleetPlan whole, plan_unlimited(problem, options));
+  if (whole.gpus <= *problem.gpu_count) {
+    whole.is_optimal = true;
+    return whole;
+  }
   WorkBudget budget(options.units_max);
-  FleetStage stage{.gpus_max = *problem.gpu_count,
-                   .unserved = FleetStage::Unserved::kPaid,
-                   .values = FleetStage::Values::kAny};
-  FleetMaster master(problem, stage);
+  FleetMaster master(problem,
+                     {.gpus_max = *problem.gpu_count,
+                      .unserved = FleetStage::Unserved::kPaid,
+                      .values = FleetStage::Values::kAny});
   double all = 0;
   FleetAssignment seed;
   seed.layouts.assign(master.layouts().size(), 0);
@@ -224,15 +307,15 @@ Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptio
     all += tenant.weight * tenant.accuracy * tenant.rate_rps;
   }
   seed.cost = all;
-  SEPTULE_TRY(
-      FleetSearchResult found,
-      FleetSearch(problem, master, {.seed = seed, .gap_absolute = options.goodput_gap * all})
-          .run(budget));
-  FleetPlan plan = to_plan(problem, master, found.best);
-  plan.goodput_bound = std::max(plan.goodput_rps, all - found.bound);
-  plan.is_optimal = plan.goodput_bound - plan.goodput_rps <= options.goodput_gap * all;
-  plan.method = "branch-and-price";
-  plan.units_spent = budget.units_spent();
+  const double gap = options.goodput_gap * all;
+  SEPTULE_TRY(StageAnswer found,
+              solve_stage(problem, master, {.seed = seed, .gap_absolute = gap}, options, budget));
+  drop_unused(problem, master, found.result.best);
+  FleetPlan plan = to_plan(problem, master, found.result.best);
+  plan.goodput_bound = std::max(plan.goodput_rps, all - found.result.bound);
+  plan.is_optimal = plan.goodput_bound - plan.goodput_rps <= kGapRounding * gap;
+  plan.method = found.method;
+  plan.units_spent = budget.units_spent() + whole.units_spent;
   return plan;
 }
 

@@ -8,14 +8,13 @@
 
 namespace septule::serve {
 
-/// How long to plan.
+/// How long to plan, and with whose help. Without a solver equal problems give equal plans.
 struct FleetOptions {
   /// Work allowed in all; a unit is a branch of a search or a line of a linear program.
-  std::int64_t units_max = 400000000;
+  std::int64_t units_max = 2000000;
   /// Goodput this close below its bound, relative, will do.
   double goodput_gap = 1e-6;
-  /// Asked where our own search has spent a tenth of its work without closing the gap; may be
-  /// nothing.
+  /// Asked where our own search leaves a gap; may be nothing. Not owned.
   port::MilpSolver* solver = nullptr;
   Duration solver_elapsed = Duration::milliseconds(20000);
 };
@@ -24,11 +23,14 @@ struct FleetOptions {
 /// kInvalidInput otherwise, naming the tenant.
 Status validate(const FleetProblem& problem);
 
-/// The fewest GPUs that serve every rate, and the fewest compute slices with so few. Fails with
-/// kBlocked where `gpu_count` is too small, saying how many are needed.
+/// The fewest GPUs that serve every rate, and the fewest compute slices with so few, by branch and
+/// price (fleet_search.hpp) from a greedy plan, then by the solver if a gap is left. Where the work
+/// ends first the plan is not optimal, its bounds hold all the same. Fails with kBlocked where
+/// `gpu_count` is too small, saying how many are needed.
 Result<FleetPlan> plan_min_gpus(const FleetProblem& problem, const FleetOptions& options);
 
-/// The greatest goodput of `gpu_count` GPUs (which must be given).
+/// The greatest goodput of `gpu_count` GPUs, which must be given. Where they serve every rate this
+/// is plan_min_gpus' plan. Optimal means within `goodput_gap` of the bound.
 Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptions& options);
 
 }  // namespace septule::serve

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace septule::serve {
 
 namespace {
@@ -69,6 +71,31 @@ double cost_of(const FleetProblem& problem,
   return cost;
 }
 
+bool is_possible(const FleetProblem& problem,
+                 const FleetMaster& master,
+                 const FleetAssignment& assignment) {
+  SizeTable<int> free{};
+  int gpus = 0;
+  for (std::size_t l = 0; l < assignment.layouts.size(); ++l) {
+    gpus += assignment.layouts[l];
+    for (std::size_t s = 0; s < kSizesMax; ++s) {
+      free[s] += assignment.layouts[l] * master.held_by(l)[s];
+    }
+  }
+  if (gpus > master.stage().gpus_max) {
+    return false;
+  }
+  for (std::size_t t = 0; t < problem.tenants.size(); ++t) {
+    const bool is_served = master.stage().unserved == FleetStage::Unserved::kPaid ||
+                           covers_rate(problem.tenants[t], assignment.instances[t]);
+    if (!is_served || !fits(assignment.instances[t], free)) {
+      return false;
+    }
+    take(assignment.instances[t], free);
+  }
+  return true;
+}
+
 FleetSearch::FleetSearch(const FleetProblem& problem,
                          FleetMaster& master,
                          FleetSearchOptions options)
@@ -93,6 +120,7 @@ double FleetSearch::whole_bound(double bound) const {
 }
 
 void FleetSearch::consider(FleetAssignment found) {
+  SEPTULE_CHECK(is_possible(problem_, master_, found), "rounding keeps to capacity and rates");
   found.cost = cost_of(problem_, master_.stage(), found);
   if (found.cost < best_.cost) {
     best_ = std::move(found);
@@ -100,15 +128,17 @@ void FleetSearch::consider(FleetAssignment found) {
 }
 
 Result<FleetSearchResult> FleetSearch::run(WorkBudget& budget) {
-  open_.push_back({master_.root(), -kInfinite});
-  while (!open_.empty() && !budget.is_exhausted()) {
-    const Open open = std::move(open_.back());
-    open_.pop_back();
+  next_ = Open{master_.root(), -kInfinite, 0};
+  while (take_next() && !budget.is_exhausted()) {
+    const Open open = *std::exchange(next_, std::nullopt);
     if (open.bound < cost_max()) {
       visit(open, budget);
     }
   }
   double bound = std::min(unseen_, best_.cost);
+  if (next_.has_value()) {
+    bound = std::min(bound, next_->bound);
+  }
   for (const Open& left : open_) {
     bound = std::min(bound, left.bound);
   }
@@ -117,6 +147,28 @@ Result<FleetSearchResult> FleetSearch::run(WorkBudget& budget) {
     bound = std::min(bound, std::max(root_bound_, best_.cost - options_.gap_absolute));
   }
   return FleetSearchResult{std::move(best_), whole_bound(bound)};
+}
+
+/// Goes on below the node just visited, else with the least bound of all.
+bool FleetSearch::take_next() {
+  if (!next_.has_value() && !open_.empty()) {
+    std::ranges::pop_heap(open_, is_later);
+    next_ = std::move(open_.back());
+    open_.pop_back();
+  }
+  return next_.has_value();
+}
+
+bool FleetSearch::is_later(const Open& a, const Open& b) {
+  return a.bound != b.bound ? a.bound > b.bound : a.number < b.number;
+}
+
+/// `nearer` is visited next.
+void FleetSearch::push(Open nearer, Open farther) {
+  farther.number = ++pushed_;
+  open_.push_back(std::move(farther));
+  std::ranges::push_heap(open_, is_later);
+  next_ = std::move(nearer);
 }
 
 void FleetSearch::visit(const Open& open, WorkBudget& budget) {
@@ -137,9 +189,9 @@ void FleetSearch::visit(const Open& open, WorkBudget& budget) {
   if (bound >= cost_max()) {
     return;
   }
-  const Open here{open.node, bound};
+  const Open here{open.node, bound, 0};
   if (budget.is_exhausted()) {
-    open_.push_back(here);
+    next_ = here;
     return;
   }
   if (branch_on_layout(here, *solved) || branch_on_tenant(here, *solved)) {
@@ -281,8 +333,11 @@ bool FleetSearch::branch_on_layout(const Open& open, const NodeSolution& solutio
   Open above = open;
   above.node.layout_least[chosen] = static_cast<int>(std::floor(value)) + 1;
   const bool is_above_first = value - std::floor(value) >= 0.5;
-  open_.push_back(is_above_first ? std::move(below) : std::move(above));
-  open_.push_back(is_above_first ? std::move(above) : std::move(below));
+  if (is_above_first) {
+    push(std::move(above), std::move(below));
+  } else {
+    push(std::move(below), std::move(above));
+  }
   return true;
 }
 
@@ -309,8 +364,11 @@ bool FleetSearch::branch_on_tenant(const Open& open, const NodeSolution& solutio
   Open above = open;
   limits_of(above.node, tenant).least[size] = static_cast<int>(std::floor(value)) + 1;
   const bool is_above_first = value - std::floor(value) >= 0.5;
-  open_.push_back(is_above_first ? std::move(below) : std::move(above));
-  open_.push_back(is_above_first ? std::move(above) : std::move(below));
+  if (is_above_first) {
+    push(std::move(above), std::move(below));
+  } else {
+    push(std::move(below), std::move(above));
+  }
   return true;
 }
 

@@ -30,7 +30,8 @@ struct FleetSearchResult {
 /// Branch and price over a FleetMaster. At each node: the relaxation; a plan rounded from it
 /// (layouts by largest fraction, then tenants by the weight of their heaviest column, the rest with
 /// the cheapest cover that fits what is left); then a branch on the layout, else on the tenant's
-/// count, that is farthest from whole, the nearer side first, depth-first. Complete: where every
+/// count, that is farthest from whole, the nearer side first, then
+/// whichever node left has the least bound. Complete: where every
 /// count is whole, covering is linear and reward concave, so the relaxation's plan is one.
 /// Ties: lowest index. Ends when the bound is reached or the budget is spent.
 class FleetSearch {
@@ -43,8 +44,12 @@ class FleetSearch {
   struct Open {
     FleetNode node;
     double bound = 0;
+    std::int64_t number = 0;
   };
 
+  static bool is_later(const Open& a, const Open& b);
+  bool take_next();
+  void push(Open nearer, Open farther);
   double cost_max() const;
   double whole_bound(double bound) const;
   void consider(FleetAssignment found);
@@ -61,11 +66,19 @@ class FleetSearch {
   const FleetProblem& problem_;
   FleetMaster& master_;
   FleetSearchOptions options_;
-  std::vector<Open> open_;
+  std::vector<Open> open_;    // a heap, the least bound on top
+  std::optional<Open> next_;  // visited before all of them
+  std::int64_t pushed_ = 0;
   FleetAssignment best_;
   double unseen_ = 0;  // least bound of nodes that were given up
   double root_bound_ = 0;
 };
+
+/// Whether the layouts hold the instances, there are GPUs enough, and rates are served where the
+/// stage demands it.
+bool is_possible(const FleetProblem& problem,
+                 const FleetMaster& master,
+                 const FleetAssignment& assignment);
 
 /// What such a plan costs in a stage. The layouts must hold the instances.
 double cost_of(const FleetProblem& problem,

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "serve/reactive_greedy.hpp"
+#include "serve/rolling_horizon.hpp"
 
 namespace septule::serve {
 
@@ -15,6 +16,15 @@ namespace {
 
 // One row per name. Factories are declared in the header of their policy.
 constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
+    {.name = "septule",
+     .summary = "plans the coming minutes exactly, again and again, for forecast rates",
+     .options = septule_serving_options,
+     .make = make_septule_serving},
+    {.name = "septule-oracle",
+     .summary = "septule that knows the rates to come",
+     .foresight = Foresight::kTrueRates,
+     .options = septule_serving_options,
+     .make = make_septule_oracle},
     {.name = "reactive-greedy",
      .summary = "one best move every 5 s for the rates of the last 10 s, no forecast",
      .options = reactive_greedy_options,

@@ -136,6 +136,18 @@ LinearProgram random_cover(std::uint64_t seed, int rows, int columns) {
   return program;
 }
 
+TEST(LinearProgram, SetColumnBounds_AfterSolving_SameAsBuiltWithThem) {
+  // Tightened, impossible and loosened bounds of a column, one after another, as branching does.
+  LinearProgram program = textbook();
+  (void)solved(program);
+  program.set_column_bounds(0, 0, 1);
+  EXPECT_NEAR(solved(program).objective, 7, 1e-9);  // x = 1, y = 2
+  program.add_row({.lower = 2, .entries = {{0, 1}}});
+  EXPECT_EQ(solved(program).outcome, LinearOutcome::kInfeasible);
+  program.set_column_bounds(0, 0, 3);
+  EXPECT_NEAR(solved(program).objective, 11, 1e-9);
+}
+
 TEST(LinearProgram, Solve_RandomCovers_PricesProveTheObjective) {
   // Strong duality: the sum of prices is the objective, prices are never negative. Both ways of
   // building (all at once, columns later) give the same objective.

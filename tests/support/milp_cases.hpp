@@ -19,7 +19,7 @@ inline port::MilpColumn integer_column(double cost, double lower, double upper) 
 
 inline port::MilpRow milp_row(double lower,
                               double upper,
-                              std::vector<std::pair<int, double>> entries) {
+                              const std::vector<std::pair<int, double>>& entries) {
   port::MilpRow row{.lower = lower, .upper = upper, .entries = {}};
   for (const auto& [column, coefficient] : entries) {
     row.entries.push_back({.column = column, .coefficient = coefficient});
@@ -57,7 +57,8 @@ inline std::optional<double> brute_force(const port::MilpProblem& problem) {
 inline port::MilpProblem random_program(std::uint64_t seed) {
   Rng rng(seed);
   const auto whole = [&rng](int low, int high) {
-    return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
+    return low +
+           static_cast<int>(rng.below(std::uint64_t{1} + static_cast<std::uint64_t>(high - low)));
   };
   port::MilpProblem problem;
   problem.goal = whole(0, 1) == 0 ? port::MilpGoal::kMinimise : port::MilpGoal::kMaximise;
