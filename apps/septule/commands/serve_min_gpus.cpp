@@ -54,12 +54,44 @@ std::string min_gpus_text(const FleetAnswer& answer) {
   return text;
 }
 
-Status print_too_small(const ServeInput& input, const Error& error, Context& context) {
+/// Fewer GPUs are there than the plan takes: how many would do, and whether that is certain.
+Error too_small(const FleetAnswer& answer, int there) {
+  const serve::FleetPlan& plan = answer.plan;
+  const std::string have = fmt::format("{} GPU{}", there, there == 1 ? "" : "s");
+  if (plan.gpus_bound > there) {
+    return {ErrorCode::kBlocked,
+            fmt::format("{} of {} cannot serve these tenants within their SLOs: {} would do, and "
+                        "{} at least are needed",
+                        have,
+                        answer.input->geometry->key(),
+                        plan.gpus,
+                        plan.gpus_bound)};
+  }
+  return {ErrorCode::kBlocked,
+          fmt::format("no plan for {} of {} was found: {} would do (not proven least; a larger "
+                      "--budget or --time-limit may find fewer)",
+                      have,
+                      answer.input->geometry->key(),
+                      plan.gpus)};
+}
+
+Error print_too_small(const FleetAnswer& answer,
+                      int there,
+                      const Invocation& invocation,
+                      Context& context) {
+  Error error = too_small(answer, there);
+  if (invocation.is_given("emit")) {
+    return error;
+  }
   const Json document{{"schema", kSchema},
-                      {"gpu", input.geometry->key()},
+                      {"gpu", answer.input->geometry->key()},
                       {"feasible", false},
-                      {"reason", error.message}};
-  return context.output.emit(document, [] { return std::string(); });
+                      {"reason", error.message},
+                      {"gpus_there", there},
+                      {"gpus", answer.plan.gpus},
+                      {"bound", answer.plan.gpus_bound}};
+  const Status printed = context.output.emit(document, [] { return std::string(); });
+  return printed ? error : printed.error();
 }
 
 Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
@@ -68,20 +100,16 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const auto solver, serve_solver(invocation));
   SEPTULE_TRY(const auto node, load_serve_node(invocation, context, input));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
-  SEPTULE_TRY(answer.problem,
-              fleet_problem_of(input, invocation.text("demand"), gpu_limit(invocation, node)));
+  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
   const auto begin = std::chrono::steady_clock::now();
-  Result<serve::FleetPlan> plan =
-      serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get()));
+  // Without the limit, so that the answer says how many would do.
+  SEPTULE_TRY(answer.plan,
+              serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get())));
   answer.solve_time = Duration::nanoseconds(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-  if (!plan) {
-    if (plan.error().code == ErrorCode::kBlocked && !invocation.is_given("emit")) {
-      SEPTULE_TRY_STATUS(print_too_small(input, plan.error(), context));
-    }
-    return plan.error();
+  if (const auto there = gpu_limit(invocation, node); there && answer.plan.gpus > *there) {
+    return print_too_small(answer, *there, invocation, context);
   }
-  answer.plan = std::move(plan).value();
   return print_fleet(
       answer, node, invocation, context, {min_gpus_document(answer), min_gpus_text(answer)});
 }
