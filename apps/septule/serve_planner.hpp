@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options.hpp"
+#include "base/result.hpp"
+#include "serve/fleet_problem.hpp"
+#include "serve/window_problem.hpp"
+#include "septule/app.hpp"
+#include "septule/serve_inputs.hpp"
+#include "septule/serve_window.hpp"
+
+namespace septule::app {
+
+/// How a window is planned.
+struct PlanSettings {
+  enum class Mode {
+    kSeptule,
+    kMigrator,  ///< our reconstruction of MIGRator's program
+  };
+  enum class Initial {
+    kNothing,  ///< the window begins with empty GPUs
+    kBest,     ///< it begins with what is best for the rates at its begin, ready
+  };
+  Mode mode = Mode::kSeptule;
+  Initial initial = Initial::kNothing;
+  std::string method;  ///< "auto" or one of plan_methods()
+  serve::WindowSetup window;
+  int gpus = 1;
+  std::int64_t units_max = 0;
+  Duration time_limit;  ///< of CBC, by the wall clock
+};
+
+/// Options of `serve plan` that PlanSettings come from, and how they are read.
+std::vector<OptionRecord> plan_settings_options();
+Result<PlanSettings> plan_settings(const Invocation& invocation, const Context& context,
+                                   const ServeInput& input);
+
+/// Plans the window. Several GPUs: the fleet plan for the rates at the begin says which tenants are
+/// on which GPU; each GPU is then planned by itself, with its part of its tenants' requests. Every
+/// GPU's plan is judged by the independent checker.
+Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input);
+
+}  // namespace septule::app

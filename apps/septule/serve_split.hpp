@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "serve/fleet_problem.hpp"
+#include "serve/goodput_problem.hpp"
+#include "septule/serve_inputs.hpp"
+
+namespace septule::app {
+
+/// One GPU of a fleet plan: who is on it, with which part of its requests, in which instances.
+struct GpuShare {
+  struct Part {
+    int tenant = 0;    ///< index into ServeInput::tenants
+    double share = 1;  ///< of its requests
+  };
+  std::vector<Part> tenants;  ///< by tenant
+  /// Instances of the plan on this GPU; `label` is a tenant (index into ServeInput::tenants).
+  serve::LabelledLayout layout;
+};
+
+/// Deals the instances of a fleet plan out to `gpu_count` GPUs: a tenant's instances to GPUs that
+/// it is on already where there is room, tenants with the most instances first; ties by tenant,
+/// size, GPU. Requests are shared by capacity. A tenant without instances joins the GPU with the
+/// fewest tenants.
+std::vector<GpuShare> split_fleet(const ServeInput& input,
+                                  const serve::FleetPlan& plan,
+                                  int gpu_count);
+
+}  // namespace septule::app
