@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "serve/migrator_mode.hpp"
 #include "serve/reactive_greedy.hpp"
 #include "serve/rolling_horizon.hpp"
 
@@ -25,6 +26,10 @@ constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
      .foresight = Foresight::kTrueRates,
      .options = septule_serving_options,
      .make = make_septule_oracle},
+    {.name = "migrator",
+     .summary = "MIGrator mode (reconstruction): one plan for each 200 s, 6 s warm-ups, no MPS",
+     .options = migrator_options,
+     .make = make_migrator},
     {.name = "reactive-greedy",
      .summary = "one best move every 5 s for the rates of the last 10 s, no forecast",
      .options = reactive_greedy_options,
