@@ -8,6 +8,11 @@
 
 #include "base/text.hpp"
 #include "serve/migrator_mode.hpp"
+#include "serve/policies/astraea.hpp"
+#include "serve/policies/ekya.hpp"
+#include "serve/policies/oracle_static.hpp"
+#include "serve/policies/paris.hpp"
+#include "serve/policies/static_best.hpp"
 #include "serve/reactive_greedy.hpp"
 #include "serve/rolling_horizon.hpp"
 
@@ -34,6 +39,27 @@ constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
      .summary = "one best move every 5 s for the rates of the last 10 s, no forecast",
      .options = reactive_greedy_options,
      .make = make_reactive_greedy},
+    {.name = "ekya-like",
+     .summary = "our emulation of Ekya: thief scheduler over MPS shares, per window",
+     .options = ekya_like_options,
+     .make = make_ekya_like},
+    {.name = "astraea-like",
+     .summary = "our emulation of Astraea: MPS shares for the load, retraining gets the rest",
+     .options = astraea_like_options,
+     .make = make_astraea_like},
+    {.name = "paris-like",
+     .summary = "our emulation of PARIS and ELSA: one layout per window for the mix of batches",
+     .options = paris_like_options,
+     .make = make_paris_like},
+    {.name = "static-best",
+     .summary = "the best labelled layout in hindsight, which never moves",
+     .foresight = Foresight::kTrueRates,
+     .make = make_static_best},
+    {.name = "oracle-static",
+     .summary = "the best labelled layout of each window in hindsight, at normal costs",
+     .foresight = Foresight::kTrueRates,
+     .options = oracle_static_options,
+     .make = make_oracle_static},
 });
 
 Status check_setup(const ServingPolicyVariant& variant, const ServingSetup& setup) {

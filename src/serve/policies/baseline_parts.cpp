@@ -95,11 +95,15 @@ bool is_retraining_running(const ServingView& view, int tenant) {
   });
 }
 
+bool is_fast_enough(Duration latency, Duration slo, const AdmissionRule& rule) {
+  const Duration limit = scaled(slo, rule.margin);
+  return rule.comparison == SloComparison::kStrictlyBelow ? latency < limit : latency <= limit;
+}
+
 std::optional<SharePoint> best_share_point(const Tenant& tenant,
                                            const MpsShareModel& model,
                                            const ShareQuery& query) {
   std::optional<SharePoint> best;
-  const double limit_s = query.rule.margin * tenant.slo.to_seconds();
   for (const ProfileRow& row : tenant.profile.rows) {
     // A row measured at another share is found by the model itself.
     if (row.slices != query.gpu_slices || row.share != ActiveThreadPercentage(100) ||
@@ -113,9 +117,7 @@ std::optional<SharePoint> best_share_point(const Tenant& tenant,
                                                        .processes = row.processes,
                                                        .share = query.share,
                                                        .company = query.company});
-    if (!yield.has_value() || yield->latency.to_seconds() > limit_s ||
-        (query.rule.comparison == SloComparison::kStrictlyBelow &&
-         yield->latency.to_seconds() >= limit_s)) {
+    if (!yield.has_value() || !is_fast_enough(yield->latency, tenant.slo, query.rule)) {
       continue;
     }
     const auto key = [](const SharePoint& point) {

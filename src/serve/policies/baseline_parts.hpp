@@ -22,6 +22,9 @@ std::vector<bool> pending_retraining(const ServingView& view);
 /// Whether this tenant's retraining is (or gets) ready on this GPU already.
 bool is_retraining_running(const ServingView& view, int tenant);
 
+/// Whether a batch of this latency is fast enough by the rule (margin and comparison).
+bool is_fast_enough(Duration latency, Duration slo, const AdmissionRule& rule);
+
 /// How a tenant is best run on a share of the whole GPU without MIG: the rows of the whole GPU that
 /// are admissible at this share by the rule (but for batch forming), the greatest
 /// throughput of them; ties: smaller batch, then fewer processes. Nothing = no row is admissible.

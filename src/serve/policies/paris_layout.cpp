@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "serve/policies/baseline_parts.hpp"
 
 namespace septule::serve {
 
@@ -96,14 +97,12 @@ SizeTable<BatchCurve> batch_curves(const LayoutLattice& lattice,
                                    const Tenant& tenant,
                                    const AdmissionRule& rule) {
   SizeTable<BatchCurve> curves;
-  const double limit_s = rule.margin * tenant.slo.to_seconds();
   for (std::size_t size = 0; size < lattice.sizes().size(); ++size) {
     std::map<int, double> best;
     for (const ProfileRow& row : tenant.profile.rows) {
-      const double latency_s = row.latency.to_seconds();
       if (row.slices != lattice.sizes()[size].slices || row.processes > rule.processes_max ||
-          row.share != ActiveThreadPercentage(100) || latency_s > limit_s ||
-          (rule.comparison == SloComparison::kStrictlyBelow && latency_s >= limit_s) ||
+          row.share != ActiveThreadPercentage(100) ||
+          !is_fast_enough(row.latency, tenant.slo, rule) ||
           (row.is_suspect && rule.suspect == SuspectRows::kDropped)) {
         continue;
       }
