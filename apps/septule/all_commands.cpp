@@ -14,6 +14,7 @@ std::vector<Command> all_commands() {
           explain_fit_command(),
           defrag_command(),
           window_command(),
+          serve_plan_command(),
           serve_min_gpus_command(),
           serve_max_goodput_command(),
           serve_simulate_command(),

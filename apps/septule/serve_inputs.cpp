@@ -141,6 +141,16 @@ Result<ServeInput> load_serve_input(const Invocation& invocation, const Context&
   return input;
 }
 
+Status admit_without_mps(ServeInput& input) {
+  std::vector<serve::Tenant> tenants;
+  for (serve::AdmittedTenant& admitted : input.tenants) {
+    tenants.push_back(std::move(admitted.tenant));
+  }
+  input.rule.processes_max = 1;
+  SEPTULE_TRY(input.tenants, serve::admit_all(tenants, *input.lattice, input.rule));
+  return {};
+}
+
 OptionRecord demand_option() {
   return {.name = "demand",
           .value = "RATE",

@@ -31,6 +31,9 @@ std::vector<OptionRecord> serve_input_options();
 /// within its SLO is kInvalidInput (exit 3), naming it, why, and what would be needed.
 Result<ServeInput> load_serve_input(const Invocation& invocation, const Context& context);
 
+/// The same tenants with one process for each instance.
+Status admit_without_mps(ServeInput& input);
+
 /// Which rate of a trace one moment's plan is for (option --demand).
 OptionRecord demand_option();
 /// The fleet problem of these tenants at that rate. `gpu_count` as in serve::FleetProblem.

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/options.hpp"
 #include "base/result.hpp"
-#include "serve/fleet_problem.hpp"
-#include "serve/window_problem.hpp"
 #include "septule/app.hpp"
 #include "septule/serve_inputs.hpp"
 #include "septule/serve_window.hpp"
+#include "serve/window_problem.hpp"
 
 namespace septule::app {
 
@@ -26,7 +25,7 @@ struct PlanSettings {
   };
   Mode mode = Mode::kSeptule;
   Initial initial = Initial::kNothing;
-  std::string method;  ///< "auto" or one of plan_methods()
+  std::string method;  ///< "auto" or the name of a planner
   serve::WindowSetup window;
   int gpus = 1;
   std::int64_t units_max = 0;
@@ -35,12 +34,14 @@ struct PlanSettings {
 
 /// Options of `serve plan` that PlanSettings come from, and how they are read.
 std::vector<OptionRecord> plan_settings_options();
-Result<PlanSettings> plan_settings(const Invocation& invocation, const Context& context,
+Result<PlanSettings> plan_settings(const Invocation& invocation,
+                                   const Context& context,
                                    const ServeInput& input);
 
-/// Plans the window. Several GPUs: the fleet plan for the rates at the begin says which tenants are
-/// on which GPU; each GPU is then planned by itself, with its part of its tenants' requests. Every
-/// GPU's plan is judged by the independent checker.
+/// Plans the window. Several GPUs: the fleet plan of greatest goodput for the rates at the begin
+/// says which tenants are on which GPU (serve_split.hpp); each GPU is then planned by itself, with
+/// its part of its tenants' requests. Every GPU's plan is judged by the independent checker; one
+/// that it refuses is a bug and ends the program.
 Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input);
 
 }  // namespace septule::app

@@ -75,7 +75,8 @@ GpuShare share_of(const ServeInput& input, const OpenGpu& gpu, const std::vector
     }
   }
   for (const auto& [tenant, rps] : capacity) {
-    out.tenants.push_back({.tenant = tenant, .share = rps / whole[static_cast<std::size_t>(tenant)]});
+    out.tenants.push_back(
+        {.tenant = tenant, .share = rps / whole[static_cast<std::size_t>(tenant)]});
   }
   return out;
 }

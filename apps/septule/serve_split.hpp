@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "septule/serve_inputs.hpp"
 #include "serve/fleet_problem.hpp"
 #include "serve/goodput_problem.hpp"
-#include "septule/serve_inputs.hpp"
 
 namespace septule::app {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -218,12 +219,17 @@ Result<job::ServingRecord> run_serving(const ServeStudy& study,
     tenant.tenant.rate = {.step = Duration::milliseconds(1000),
                           .values = {rates.back().values.front()}};
   }
+  SEPTULE_TRY(const serve::ServingPolicyVariant* variant, serve::find_serving_policy(policy.name));
+  const bool is_oracle =
+      variant->foresight == serve::Foresight::kTrueRates || study.forecaster == "oracle";
   const serve::ServingSetup setup{.lattice = study.input->lattice.get(),
                                   .tenants = told,
                                   .gpu_count = study.gpus,
                                   .rule = study.input->rule,
                                   .forecaster = study.forecaster,
-                                  .true_rates = rates,
+                                  .true_rates = is_oracle
+                                                    ? std::span<const serve::RateSeries>(rates)
+                                                    : std::span<const serve::RateSeries>(),
                                   .span = study.options.length,
                                   .seed = seed,
                                   .options = policy.options};

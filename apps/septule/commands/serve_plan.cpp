@@ -1,0 +1,93 @@
+// septule serve plan: which instance serves or retrains whom in every step of a window.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/serving_report.hpp"
+#include "report/serving_timeline.hpp"
+#include "septule/app.hpp"
+#include "septule/files.hpp"
+#include "septule/serve_inputs.hpp"
+#include "septule/serve_planner.hpp"
+#include "septule/serve_window.hpp"
+
+namespace septule::app {
+
+namespace {
+
+std::string plan_picture(const ServePlan& plan) {
+  return report::svg_serving_timeline(
+             record_of(plan),
+             {.title = "Layouts over time",
+              .id = "p",
+              .memory_slices =
+                  plan.input->geometry->facts().memory_slices.value_or(MemorySlices(8)).value()},
+             report::Embedding::kStandalone)
+      .svg;
+}
+
+Result<int> run_serve_plan(const Invocation& invocation, Context& context) {
+  if (invocation.is_given("metrics") && !context.output.is_for_people()) {
+    return Error{ErrorCode::kUsage, "--metrics prints Prometheus' text; it does not go with -o"};
+  }
+  SEPTULE_TRY(ServeInput input, load_serve_input(invocation, context));
+  SEPTULE_TRY(const PlanSettings settings, plan_settings(invocation, context, input));
+  if (settings.mode == PlanSettings::Mode::kMigrator) {
+    SEPTULE_TRY_STATUS(admit_without_mps(input));
+  }
+  SEPTULE_TRY(const ServePlan plan, plan_window(settings, input));
+  if (invocation.is_given("svg")) {
+    SEPTULE_TRY_STATUS(write_file(invocation.text("svg"), plan_picture(plan)));
+  }
+  if (invocation.is_given("metrics")) {
+    SEPTULE_TRY_STATUS(context.output.print(serve_plan_metrics(plan)));
+    return 0;
+  }
+  SEPTULE_TRY_STATUS(
+      context.output.emit(serve_plan_document(plan), [&] { return serve_plan_text(plan); }));
+  return 0;
+}
+
+std::vector<OptionRecord> plan_options() {
+  std::vector<OptionRecord> options = serve_input_options();
+  for (OptionRecord& record : plan_settings_options()) {
+    options.push_back(std::move(record));
+  }
+  options.push_back({.name = "svg",
+                     .value = "FILE",
+                     .text = "Also draw the layouts over time, as an SVG picture.",
+                     .completion = CompletionKind::kFile});
+  options.push_back({.name = "metrics",
+                     .text = "Print the plan's figures in the text form of Prometheus, not the "
+                             "table."});
+  options.push_back(output_option());
+  options.push_back(verbose_option());
+  return options;
+}
+
+}  // namespace
+
+Command serve_plan_command() {
+  return {
+      .record =
+          {.path = {"serve", "plan"},
+           .summary = "plan which instance serves or retrains whom, over a window of time",
+           .description =
+               {"For tenants whose request rates are known over a window (a trace or a forecast): "
+                "how each GPU is cut in every step, and which tenant each instance serves or "
+                "retrains, so that goodput is greatest (requests within their SLO x accuracy of "
+                "the model that answers x weight). New instances warm up before they serve. The "
+                "answer says whether it is proven best, and how much better it could be at most.",
+                "With several GPUs tenants are first dealt out by the fleet plan for the rates at "
+                "the begin; bound and proof are for tenants on these GPUs."},
+           .arguments = {},
+           .options = plan_options(),
+           .examples = {{"septule serve plan --tenants tenants.yaml",
+                         "200 seconds of one A100-80GB"},
+                        {"septule serve plan --tenants tenants.yaml --steps 40 --step 5 --svg "
+                         "plan.svg -o json",
+                         "40 steps of 5 s, as data and as a picture"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
+      .run = run_serve_plan};
+}
+
+}  // namespace septule::app

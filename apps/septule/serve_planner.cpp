@@ -1,0 +1,236 @@
+#include "septule/serve_planner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/work_budget.hpp"
+#include "septule/serve_split.hpp"
+#include "serve/fleet_plan.hpp"
+#include "serve/goodput_checker.hpp"
+#include "serve/layout_dp.hpp"
+
+namespace septule::app {
+
+namespace {
+
+constexpr double kMigratorWarmUp = 6;  // seconds, serving.md 1.3
+
+/// The tenants that a GPU plans for, with their parts of the requests.
+std::vector<serve::AdmittedTenant> tenants_of(const ServeInput& input, const GpuShare& share) {
+  std::vector<serve::AdmittedTenant> tenants;
+  for (const GpuShare::Part& part : share.tenants) {
+    tenants.push_back(input.tenants[static_cast<std::size_t>(part.tenant)]);
+    for (double& rate : tenants.back().tenant.rate.values) {
+      rate *= part.share;
+    }
+  }
+  return tenants;
+}
+
+/// Who is on which GPU, and in which instances for the rates at the begin of the window.
+Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const ServeInput& input) {
+  if (settings.gpus == 1 && settings.initial == PlanSettings::Initial::kNothing) {
+    GpuShare all;
+    for (std::size_t m = 0; m < input.tenants.size(); ++m) {
+      all.tenants.push_back({.tenant = static_cast<int>(m), .share = 1});
+    }
+    return std::vector<GpuShare>{std::move(all)};
+  }
+  serve::FleetProblem problem{
+      .lattice = input.lattice.get(), .tenants = {}, .gpu_count = settings.gpus};
+  std::vector<std::size_t> served;
+  for (std::size_t m = 0; m < input.tenants.size(); ++m) {
+    const serve::AdmittedTenant& admitted = input.tenants[m];
+    serve::FleetTenant tenant{
+        .name = admitted.tenant.name,
+        .rate_rps =
+            serve::mean_rate(admitted.tenant.rate, settings.window.begin, settings.window.step),
+        .weight = admitted.tenant.weight,
+        .accuracy = admitted.tenant.accuracy,
+        .throughput = {}};
+    for (std::size_t size = 0; size < input.lattice->sizes().size(); ++size) {
+      tenant.throughput[size] = admitted.throughput_rps(static_cast<int>(size));
+    }
+    if (tenant.rate_rps > 0) {
+      served.push_back(m);
+      problem.tenants.push_back(std::move(tenant));
+    }
+  }
+  serve::FleetPlan whole;
+  whole.instances.resize(input.tenants.size());
+  if (!problem.tenants.empty()) {
+    SEPTULE_TRY(const serve::FleetPlan plan,
+                serve::plan_max_goodput(problem, {.units_max = settings.units_max}));
+    whole.layouts = plan.layouts;
+    for (std::size_t i = 0; i < served.size(); ++i) {
+      whole.instances[served[i]] = plan.instances[i];
+    }
+  }
+  return split_fleet(input, whole, settings.gpus);
+}
+
+/// The instances of `share` as a layout of the problem, whose labels begin with one for each tenant
+/// that is served.
+serve::LabelledLayout initial_of(const serve::GoodputProblem& problem, const GpuShare& share) {
+  std::map<int, int> label_of;  // by tenant of the input
+  for (std::size_t label = 0; label < problem.labels.size(); ++label) {
+    if (!problem.labels[label].serves.empty()) {
+      const int own = problem.labels[label].serves.front().tenant;
+      label_of[share.tenants[static_cast<std::size_t>(own)].tenant] = static_cast<int>(label);
+    }
+  }
+  serve::LabelledLayout layout;
+  for (const serve::LabelledInstance& instance : share.layout) {
+    layout.push_back({.placement = instance.placement, .label = label_of.at(instance.label)});
+  }
+  std::ranges::sort(layout);
+  return layout;
+}
+
+bool has_retraining(const serve::GoodputProblem& problem) {
+  return std::ranges::any_of(problem.labels,
+                             [](const serve::Label& label) { return label.retrains.has_value(); });
+}
+
+Result<serve::GoodputPlan> plan_of(const PlanSettings& settings,
+                                   const serve::GoodputProblem& problem) {
+  WorkBudget budget(settings.units_max);
+  if (has_retraining(problem)) {
+    return Error{ErrorCode::kFailed, "retraining is not planned yet"};
+  }
+  return serve::plan_layouts(problem, budget);
+}
+
+/// A plan that the independent checker refuses is a bug, not a result.
+serve::GoodputJudgement judged(const serve::GoodputProblem& problem,
+                               const serve::GoodputPlan& plan) {
+  serve::GoodputJudgement judgement = serve::check_goodput_plan(problem, plan);
+  for (const serve::GoodputViolation& violation : judgement.violations) {
+    say_error(fmt::format(
+        "the independent checker refuses the plan of {}: {}", plan.method, violation.message));
+  }
+  SEPTULE_CHECK(judgement.violations.empty(), "a plan passes the independent checker");
+  return judgement;
+}
+
+}  // namespace
+
+std::vector<OptionRecord> plan_settings_options() {
+  return {{.name = "gpus",
+           .short_name = 'n',
+           .value = "N",
+           .text = "GPUs that serve.",
+           .default_text = "1",
+           .min = 1,
+           .max = 64,
+           .is_integer = true},
+          {.name = "begin",
+           .value = "SECONDS",
+           .text = "Where in the rates the window begins.",
+           .unit = "seconds",
+           .default_text = "0",
+           .min = 0,
+           .max = 1e8},
+          {.name = "steps",
+           .value = "N",
+           .text = "Steps of the window.",
+           .default_text = "200",
+           .min = 1,
+           .max = 100000,
+           .is_integer = true},
+          {.name = "step",
+           .value = "SECONDS",
+           .text = "Length of a step; layouts change between steps only.",
+           .unit = "seconds",
+           .default_text = "1",
+           .min = 0.001,
+           .max = 86400},
+          {.name = "initial",
+           .value = "STATE",
+           .text = "What the window begins with: nothing, or what is best for the rates at its "
+                   "begin, ready.",
+           .default_text = "nothing",
+           .choices = {"nothing", "best"}},
+          {.name = "warm-up",
+           .value = "QUANTILE",
+           .text = "The quantile of each tenant's warm-up that is planned with.",
+           .default_text = "p90",
+           .choices = {"p50", "p90", "p99"}},
+          {.name = "migrator",
+           .text = "MIGrator mode (our reconstruction, its program is not public): every warm-up "
+                   "takes 6 s, no MPS."},
+          {.name = "budget",
+           .value = "UNITS",
+           .text = "Work that may be done for each GPU; the best found until then is the answer.",
+           .default_text = "400000000",
+           .min = 1,
+           .max = 1e12,
+           .is_integer = true}};
+}
+
+Result<PlanSettings> plan_settings(const Invocation& invocation,
+                                   const Context& context,
+                                   const ServeInput& input) {
+  PlanSettings settings;
+  settings.mode = invocation.is_given("migrator") ? PlanSettings::Mode::kMigrator
+                                                  : PlanSettings::Mode::kSeptule;
+  settings.initial = invocation.text("initial") == "best" ? PlanSettings::Initial::kBest
+                                                          : PlanSettings::Initial::kNothing;
+  settings.gpus = static_cast<int>(invocation.number("gpus"));
+  settings.units_max = static_cast<std::int64_t>(invocation.number("budget"));
+  settings.window.begin = seconds_to_duration(invocation.number("begin"));
+  settings.window.step = seconds_to_duration(invocation.number("step"));
+  settings.window.step_count = static_cast<int>(invocation.number("steps"));
+  const std::string quantile = invocation.text("warm-up");
+  settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
+                            : quantile == "p99" ? serve::WarmUpQuantile::kP99
+                                                : serve::WarmUpQuantile::kP90;
+  if (settings.mode == PlanSettings::Mode::kMigrator) {
+    const Duration step = settings.window.step;
+    const std::int64_t whole = seconds_to_duration(kMigratorWarmUp).to_nanoseconds();
+    settings.window.warm_up_steps =
+        static_cast<int>((whole + step.to_nanoseconds() - 1) / step.to_nanoseconds());
+  } else {
+    const std::string& model = input.geometry->key();
+    const ComputeSlices whole = input.geometry->facts().compute_slices.value_or(ComputeSlices(7));
+    settings.window.driver = context.latencies.gpu_instance_create(model, whole).duration +
+                             context.latencies.compute_instance_create(model).duration;
+  }
+  return settings;
+}
+
+Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input) {
+  ServePlan out{.input = &input,
+                .mode = settings.mode == PlanSettings::Mode::kMigrator ? "migrator" : "septule",
+                .gpus = {}};
+  SEPTULE_TRY(const std::vector<GpuShare> shares, shares_of(settings, input));
+  for (std::size_t g = 0; g < shares.size(); ++g) {
+    if (shares[g].tenants.empty()) {
+      continue;  // all requests are served elsewhere
+    }
+    WindowPlan gpu;
+    gpu.gpu = static_cast<int>(g);
+    for (const GpuShare::Part& part : shares[g].tenants) {
+      gpu.tenants.push_back(part.tenant);
+    }
+    const std::vector<serve::AdmittedTenant> tenants = tenants_of(input, shares[g]);
+    SEPTULE_TRY(gpu.problem, serve::make_window_problem(*input.lattice, tenants, settings.window));
+    if (settings.initial == PlanSettings::Initial::kBest) {
+      gpu.problem.initial = initial_of(gpu.problem, shares[g]);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    SEPTULE_TRY(gpu.plan, plan_of(settings, gpu.problem));
+    gpu.solve_time = Duration::nanoseconds(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+    gpu.judgement = judged(gpu.problem, gpu.plan);
+    out.gpus.push_back(std::move(gpu));
+  }
+  return out;
+}
+
+}  // namespace septule::app
