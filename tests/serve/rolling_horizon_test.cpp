@@ -270,7 +270,7 @@ TEST(CapacityChoices, BestRate_AnyRates_BoundsEveryLabelledLayout) {
   const std::vector<int> both{0, 1};
   const auto choices = CapacityChoices::make(context, both);
   ASSERT_TRUE(choices.has_value());
-  EXPECT_GT(choices->way_count(), 10U);
+  EXPECT_GE(choices->way_count(), 7U);
   Rng rng(9);
   for (int i = 0; i < 20; ++i) {
     const std::vector<double> rates{rng.uniform() * 80, rng.uniform() * 60};
