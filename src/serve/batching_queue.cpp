@@ -22,30 +22,26 @@ BatchingQueue::BatchingQueue(ServiceTimes service, const BatchingOptions& option
   SEPTULE_CHECK(options.waiting_max >= 1, "one request at least may wait");
 }
 
-bool BatchingQueue::arrive(SimTime time) {
+bool BatchingQueue::arrive(const Request& request) {
   if (waiting_count() >= static_cast<std::size_t>(options_.waiting_max)) {
     return false;
   }
-  waiting_.push_back(time);
+  waiting_.push_back(request);
   return true;
 }
 
-std::size_t BatchingQueue::earliest_process() const {
-  return static_cast<std::size_t>(std::min_element(free_.begin(), free_.end()) - free_.begin());
-}
-
 SimTime BatchingQueue::launch_time() const {
-  const SimTime oldest = waiting_[head_];
-  const SimTime earliest = std::max(free_[earliest_process()], oldest);
+  const Request& oldest = waiting_[head_];
+  const SimTime earliest = std::max(free_.front(), oldest.joins);
   if (options_.launch == LaunchRule::kWhenIdle) {
     return earliest;
   }
   const int full = service_.batch_max();
-  const Duration patience =
-      options_.launch == LaunchRule::kTimeout ? options_.timeout : options_.slo - service_.of(full);
-  SimTime due = oldest + std::max(patience, Duration());
+  SimTime due = options_.launch == LaunchRule::kTimeout
+                    ? oldest.joins + options_.timeout
+                    : oldest.arrived + (options_.slo - service_.of(full));
   if (waiting_count() >= static_cast<std::size_t>(full)) {
-    due = std::min(due, waiting_[head_ + static_cast<std::size_t>(full) - 1]);
+    due = std::min(due, waiting_[head_ + static_cast<std::size_t>(full) - 1].joins);
   }
   return std::max(earliest, due);
 }
@@ -55,7 +51,7 @@ std::size_t BatchingQueue::arrived_by(SimTime time) const {
   const auto full = static_cast<std::size_t>(service_.batch_max());
   const std::size_t end = std::min(waiting_.size(), head_ + full);
   std::size_t next = head_;
-  while (next < end && waiting_[next] <= time) {
+  while (next < end && waiting_[next].joins <= time) {
     ++next;
   }
   return next - head_;
@@ -66,19 +62,24 @@ void BatchingQueue::launch(SimTime time, std::vector<Answer>& answers) {
   SimTime finished = time;
   while (count > 0) {
     finished = time + service_.of(static_cast<int>(count));
-    if (options_.late == LateRule::kAnswered || finished <= waiting_[head_] + options_.slo) {
+    if (options_.late == LateRule::kAnswered ||
+        finished <= waiting_[head_].arrived + options_.slo) {
       break;
     }
-    answers.push_back({.arrived = waiting_[head_], .finished = time, .is_answered = false});
+    answers.push_back({.arrived = waiting_[head_].arrived, .finished = time, .is_answered = false});
     ++head_;
     count = arrived_by(time);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    answers.push_back({.arrived = waiting_[head_], .finished = finished, .is_answered = true});
+    answers.push_back(
+        {.arrived = waiting_[head_].arrived, .finished = finished, .is_answered = true});
     ++head_;
   }
   if (count > 0) {
-    free_[earliest_process()] = finished;
+    free_.front() = finished;
+    for (std::size_t i = 1; i < free_.size() && free_[i] < free_[i - 1]; ++i) {
+      std::swap(free_[i], free_[i - 1]);
+    }
   }
   if (head_ >= kGoneMin && head_ * 2 >= waiting_.size()) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
@@ -98,7 +99,7 @@ void BatchingQueue::advance(SimTime until, std::vector<Answer>& answers) {
 
 SimTime BatchingQueue::predicted_finish(SimTime now) const {
   const std::size_t waiting = waiting_count();
-  if (waiting == 0 && free_[earliest_process()] <= now) {
+  if (waiting == 0 && free_.front() <= now) {
     return now + service_.of(1);
   }
   const auto full = static_cast<std::size_t>(service_.batch_max());
@@ -106,18 +107,16 @@ SimTime BatchingQueue::predicted_finish(SimTime now) const {
   // The own batch is the j-th to be launched from now on; processes take turns as they get free.
   const std::size_t j = waiting / full;
   const std::size_t processes = free_.size();
-  SimTime free = free_[0];
-  if (processes > 1) {
-    std::vector<SimTime> sorted = free_;
-    std::sort(sorted.begin(), sorted.end());
-    free = sorted[j % processes];
-  }
   const auto rounds = static_cast<std::int64_t>(j / processes) + 1;
-  return std::max(free, now) + Duration::nanoseconds(batch_time.to_nanoseconds() * rounds);
+  return std::max(free_[j % processes], now) +
+         Duration::nanoseconds(batch_time.to_nanoseconds() * rounds);
 }
 
 std::vector<SimTime> BatchingQueue::take_waiting() {
-  std::vector<SimTime> taken(waiting_.begin() + static_cast<std::ptrdiff_t>(head_), waiting_.end());
+  std::vector<SimTime> taken;
+  for (; head_ < waiting_.size(); ++head_) {
+    taken.push_back(waiting_[head_].arrived);
+  }
   waiting_.clear();
   head_ = 0;
   return taken;

@@ -52,8 +52,14 @@ class BatchingQueue {
  public:
   BatchingQueue(ServiceTimes service, const BatchingOptions& options);
 
-  /// A request arrives (at or after the last); false if too many wait.
-  [[nodiscard]] bool arrive(SimTime time);
+  /// A request joins the line at or after the last that did; false if too many wait. One that is
+  /// sent on from elsewhere arrived earlier than it joins.
+  struct Request {
+    SimTime arrived;
+    SimTime joins;
+  };
+  [[nodiscard]] bool arrive(const Request& request);
+  [[nodiscard]] bool arrive(SimTime time) { return arrive({.arrived = time, .joins = time}); }
   /// Launches all batches due before `until` (every request that arrives before then is there) and
   /// appends what becomes of requests, in order of launches; `finished` may lie beyond `until`.
   void advance(SimTime until, std::vector<Answer>& answers);
@@ -63,7 +69,8 @@ class BatchingQueue {
 
   std::size_t waiting_count() const { return waiting_.size() - head_; }
   SimTime ready() const { return options_.ready; }
-  /// Takes the line away, oldest first: the instance goes, or another takes over. What runs ends.
+  /// Takes the line away, arrival times in its order: the instance goes, or another takes over.
+  /// What runs ends.
   std::vector<SimTime> take_waiting();
   /// Later batches take these times; requests beyond the new batch size wait for the next.
   void set_service(ServiceTimes service);
@@ -72,13 +79,12 @@ class BatchingQueue {
   SimTime launch_time() const;
   void launch(SimTime time, std::vector<Answer>& answers);
   std::size_t arrived_by(SimTime time) const;
-  std::size_t earliest_process() const;
 
   ServiceTimes service_;
   BatchingOptions options_;
-  std::vector<SimTime> waiting_;  ///< arrival times from head_ on
+  std::vector<Request> waiting_;  ///< from head_ on
   std::size_t head_ = 0;
-  std::vector<SimTime> free_;  ///< by process: when it ends
+  std::vector<SimTime> free_;  ///< when processes end what they run, ascending
 };
 
 /// The load under which a tail is looked at.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/request_answers.hpp"
 #include "sim/serving_answers.hpp"
 #include "sim/serving_fleet.hpp"
 #include "sim/serving_recorder.hpp"
@@ -78,7 +79,11 @@ class ServingRun final : public port::TimerTarget {
       const auto& job = tenant.tenant.retraining;
       retraining_.emplace_back(job ? &*job : nullptr);
     }
-    answers_ = std::make_unique<FluidAnswers>(setup);
+    if (setup.options.mode == ServingMode::kFluid) {
+      answers_ = std::make_unique<FluidAnswers>(setup);
+    } else {
+      answers_ = std::make_unique<RequestAnswers>(setup, policy.dispatch());
+    }
   }
 
   job::ServingRecord run() {

@@ -52,7 +52,7 @@ struct ServingSimOptions {
   Duration warm_up_step = Duration::milliseconds(1000);
   double phi = serve::MpsShareModel::kPhiMedian;  ///< serve/mps_share_model.hpp
   serve::Deployment initial;  ///< in force, and ready, before the first second; no moves
-  int waiting_max = 200000;   ///< requests of one tenant waiting in queues; more are lost
+  int waiting_max = 200000;   ///< requests waiting in one line; more are lost
   std::size_t series_points_max = 100000;  ///< a longer series becomes sums over equal stretches
 };
 

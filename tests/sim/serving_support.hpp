@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.hpp"
 #include "serve/lattice_support.hpp"
 #include "sim/serving_sim.hpp"
 
@@ -80,8 +81,7 @@ inline serve::ServingInstance instance_at(const serve::LayoutLattice& lattice,
       return {.placed = placement.placed, .occupants = std::move(occupants)};
     }
   }
-  ADD_FAILURE() << "no " << slices << "g at " << start;
-  return {};
+  check_failed("placement", "tests name legal placements", __FILE__, __LINE__);
 }
 
 /// A deployment of one GPU.
