@@ -96,13 +96,6 @@ TEST(ParisLayout, SegmentCounts_GoByTheKnees) {
   EXPECT_DOUBLE_EQ(need[4], 0.6);
 }
 
-TEST(ParisLayout, MixedRates_AreHarmonic) {
-  // Aim: equal rates at throughputs 100 and 50 make 66.7.
-  SizeTable<BatchCurve> curves;
-  curves[0] = {{1, 50}, {4, 100}};
-  EXPECT_NEAR(mixed_rates(curves, {{1, 10}, {4, 10}})[0], 200.0 / 3, 1e-9);
-}
-
 std::vector<SizeTable<int>> undominated() {
   std::vector<SizeTable<int>> multisets;
   for (const LayoutLattice::Multiset& multiset : test::a100().multisets()) {

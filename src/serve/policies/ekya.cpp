@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ struct EkyaOptions {
   int profiling_s = 4;  // whole seconds
   double error = 0.058;
   double phi = MpsShareModel::kPhiMedian;
+  WindowLoad load = WindowLoad::kForecast;
 };
 
 EkyaOptions read_options(const PolicyOptions& options) {
@@ -36,7 +38,12 @@ EkyaOptions read_options(const PolicyOptions& options) {
   read.profiling_s = static_cast<int>(std::lround(options.number("profiling-s", 4.4)));
   read.error = options.number("profiling-error", read.error);
   read.phi = options.number("phi", read.phi);
+  read.load = read_window_load(options);
   return read;
+}
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 class EkyaPolicy final : public ServingPolicy {
@@ -120,7 +127,11 @@ class EkyaPolicy final : public ServingPolicy {
     const TenantState& state = view.tenants[static_cast<std::size_t>(m)];
     const Book& book = books_[static_cast<std::size_t>(m)];
     ThiefTenant tenant;
-    tenant.expected_rps = rates_.mean_rps(m, window_left_s);
+    tenant.expected_rps = mean_of(
+        window_rates(rates_,
+                     options_.load,
+                     m,
+                     options_.load == WindowLoad::kForecast ? window_left_s : options_.window_s));
     tenant.accuracy =
         state.is_retrained ? admitted.tenant.retraining->accuracy_after : admitted.tenant.accuracy;
     for (const std::optional<SharePoint>& point : book.points) {
@@ -255,7 +266,8 @@ std::vector<OptionRecord> ekya_like_options() {
            .text = "Rate kept beside another process, as the planner believes.",
            .default_text = "0.76",
            .min = 0.01,
-           .max = 1}};
+           .max = 1},
+          window_load_option()};
 }
 
 }  // namespace septule::serve

@@ -23,7 +23,8 @@ namespace septule::serve {
 /// Ours, where the paper leaves it open or has no such thing, mostly in its favour: batches are the
 /// best within the SLO at the share (Ekya itself knows no SLO); a request not answered is a wrong
 /// answer; one retraining configuration per tenant, or none; profiling rounded to whole seconds.
-/// Options: quanta (7), window-s (200), profiling-s (4.4), profiling-error (0.058), phi (0.76).
+/// Options: quanta (7), window-s (200), profiling-s (4.4), profiling-error (0.058), phi (0.76),
+/// load (forecast).
 /// Deterministic by seed.
 Result<std::unique_ptr<ServingPolicy>> make_ekya_like(const ServingSetup& setup);
 std::vector<OptionRecord> ekya_like_options();

@@ -21,6 +21,7 @@ struct ParisOptions {
   int window_s = 200;
   double knee = 0.9;
   bool is_slice_returned = false;
+  WindowLoad load = WindowLoad::kForecast;
 };
 
 ParisOptions read_options(const PolicyOptions& options) {
@@ -28,6 +29,7 @@ ParisOptions read_options(const PolicyOptions& options) {
   read.window_s = static_cast<int>(options.number("window-s", read.window_s));
   read.knee = options.number("knee", read.knee);
   read.is_slice_returned = options.text("return-slice", "no") == "yes";
+  read.load = read_window_load(options);
   return read;
 }
 
@@ -96,12 +98,19 @@ class ParisPolicy final : public ServingPolicy {
     for (const BatchCurve& curve : curves) {
       batch_max = curve.empty() ? batch_max : std::max(batch_max, curve.back().first);
     }
-    const RateForecast forecast = rates_.forecast(m, options_.window_s);
+    const std::vector<double> rates = window_rates(rates_, options_.load, m, options_.window_s);
     const BatchLoad load =
-        batch_load(forecast.mean_rps, setup_.rule.margin * tenant.slo.to_seconds(), batch_max);
-    return {.need = segment_counts(curves, knee_batches(curves, options_.knee), load),
-            .rate_rps = mixed_rates(curves, load),
-            .expected_rps = rates_.mean_rps(m, options_.window_s)};
+        batch_load(rates, setup_.rule.margin * tenant.slo.to_seconds(), batch_max);
+    double expected = 0;
+    for (const auto& [batch, rate] : load) {
+      expected += rate;
+    }
+    ParisTenant known{.need = segment_counts(curves, knee_batches(curves, options_.knee), load),
+                      .expected_rps = expected};
+    for (std::size_t size = 0; size < kSizesMax; ++size) {
+      known.rate_rps[size] = setup_.tenants[index].throughput_rps(static_cast<int>(size));
+    }
+    return known;
   }
 
   /// Whether a retraining of this tenant has to be done in the window that begins now.
@@ -133,7 +142,7 @@ class ParisPolicy final : public ServingPolicy {
     }
     plan.layout = choose_paris_layout(*setup_.lattice, multisets, known);
     if (!due.empty()) {
-      pin_slice(plan, known, due);
+      pin_slice(plan, known, sizes_to_retrain_on(due, view));
     }
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < known.size(); ++i) {
@@ -154,41 +163,78 @@ class ParisPolicy final : public ServingPolicy {
                                    : std::numeric_limits<double>::infinity();
   }
 
-  bool can_retrain(std::span<const int> due, std::size_t size) const {
-    return std::ranges::any_of(due, [&](int m) {
-      return setup_.tenants[static_cast<std::size_t>(m)].retraining_speed[size] > 0;
-    });
-  }
-
-  /// Takes one slice out of the layout for retraining, and shares the rest anew.
-  void pin_slice(GpuPlan& plan,
-                 std::span<const ParisTenant> tenants,
-                 std::span<const int> due) const {
-    SizeTable<int> total{};
-    for (const SizeTable<int>& counts : plan.layout.counts) {
+  /// Sizes on which one of these retrainings can end by its deadline.
+  SizeTable<bool> sizes_to_retrain_on(std::span<const int> due, const ServingView& view) const {
+    SizeTable<bool> fits{};
+    for (const int m : due) {
+      const AdmittedTenant& tenant = setup_.tenants[static_cast<std::size_t>(m)];
+      const TenantState& state = view.tenants[static_cast<std::size_t>(m)];
+      const SimTime begin = std::max(view.now, state.retraining_release.value_or(view.now));
+      const double left_s =
+          (state.retraining_deadline.value_or(SimTime::never()) - begin).to_seconds() -
+          tenant.tenant.warm_up.p90.to_seconds();
       for (std::size_t size = 0; size < kSizesMax; ++size) {
-        total[size] += counts[size];
+        const double speed = tenant.retraining_speed[size];
+        fits[size] = fits[size] || (speed > 0 && state.retraining_left_s / speed <= left_s);
       }
     }
-    for (std::size_t size = kSizesMax; size > 0 && !plan.pinned_size.has_value(); --size) {
-      for (std::size_t i = 0; i < tenants.size() && can_retrain(due, size - 1); ++i) {
+    return fits;
+  }
+
+  /// The largest slice of the layout whose loss leaves its tenant covered; nothing = none.
+  static std::optional<int> spare_slice(const GpuPlan& plan,
+                                        std::span<const ParisTenant> tenants,
+                                        const SizeTable<bool>& fits) {
+    for (std::size_t size = kSizesMax; size > 0; --size) {
+      for (std::size_t i = 0; i < tenants.size() && fits[size - 1]; ++i) {
         SizeTable<int> left = plan.layout.counts[i];
         if (left[size - 1] > 0) {
           --left[size - 1];
           if (covered(left, tenants[i]) >= 1) {
-            plan.pinned_size = static_cast<int>(size) - 1;
+            return static_cast<int>(size) - 1;
           }
         }
       }
     }
-    for (std::size_t size = 0; size < kSizesMax && !plan.pinned_size.has_value(); ++size) {
-      if (total[size] > 0 && can_retrain(due, size)) {
-        plan.pinned_size = static_cast<int>(size);
+    return std::nullopt;
+  }
+
+  /// Keeps one slice for retraining and shares the rest anew. Where that would leave a tenant
+  /// without anything, nothing is kept.
+  void pin_slice(GpuPlan& plan,
+                 std::span<const ParisTenant> tenants,
+                 const SizeTable<bool>& fits) const {
+    std::vector<SizeTable<int>> rests;
+    std::optional<int> pinned = spare_slice(plan, tenants, fits);
+    if (pinned.has_value()) {
+      SizeTable<int> rest{};
+      for (const SizeTable<int>& counts : plan.layout.counts) {
+        for (std::size_t size = 0; size < kSizesMax; ++size) {
+          rest[size] += counts[size];
+        }
+      }
+      --rest[static_cast<std::size_t>(*pinned)];
+      rests.push_back(rest);
+    } else {
+      // No slice is spare: the smallest that can do it, in whichever layout leaves most.
+      for (std::size_t size = 0; size < kSizesMax && !pinned.has_value(); ++size) {
+        pinned = fits[size] ? std::optional(static_cast<int>(size)) : std::nullopt;
+      }
+      for (const LayoutLattice::Multiset& multiset : setup_.lattice->multisets()) {
+        if (pinned.has_value() && multiset.is_undominated &&
+            multiset.counts[static_cast<std::size_t>(*pinned)] > 0) {
+          rests.push_back(multiset.counts);
+          --rests.back()[static_cast<std::size_t>(*pinned)];
+        }
       }
     }
-    if (plan.pinned_size.has_value()) {
-      --total[static_cast<std::size_t>(*plan.pinned_size)];
-      plan.layout = choose_paris_layout(*setup_.lattice, {&total, 1}, tenants);
+    if (rests.empty()) {
+      return;
+    }
+    ParisLayout layout = choose_paris_layout(*setup_.lattice, rests, tenants);
+    if (layout.covered > 0 || plan.layout.covered <= 0) {
+      plan.layout = std::move(layout);
+      plan.pinned_size = pinned;
     }
   }
 
@@ -286,7 +332,8 @@ std::vector<OptionRecord> paris_like_options() {
            .value = "WHEN",
            .text = "Whether the slice of retraining serves once retraining is done.",
            .default_text = "no",
-           .choices = {"no", "yes"}}};
+           .choices = {"no", "yes"}},
+          window_load_option()};
 }
 
 }  // namespace septule::serve

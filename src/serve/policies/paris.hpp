@@ -22,9 +22,10 @@ namespace septule::serve {
 /// for one model), with the same operating points as everybody, MPS processes included; batches are
 /// what arrives in the forming time, margin x SLO. Retraining is pinned to one slice per GPU for
 /// the window if any is due in it: the largest whose loss leaves every tenant covered, else the
-/// smallest; the tenants then share the rest anew. Jobs run there one after another by release;
-/// afterwards the slice idles ("return-slice" lends it to the tenant that is covered least).
-/// Options: window-s (200), knee (0.9), return-slice (no). Deterministic.
+/// smallest on which one of them can end in time; the tenants then share the rest anew. Jobs run
+/// there one after another by release; afterwards the slice idles ("return-slice" lends it to the
+/// tenant that is covered least). Options: window-s (200), knee (0.9), return-slice (no), load
+/// (forecast). Deterministic.
 Result<std::unique_ptr<ServingPolicy>> make_paris_like(const ServingSetup& setup);
 std::vector<OptionRecord> paris_like_options();
 

@@ -195,23 +195,6 @@ SizeTable<double> segment_counts(const SizeTable<BatchCurve>& curves,
   return need;
 }
 
-SizeTable<double> mixed_rates(const SizeTable<BatchCurve>& curves, const BatchLoad& load) {
-  SizeTable<double> rates{};
-  for (std::size_t size = 0; size < kSizesMax; ++size) {
-    if (curves[size].empty()) {
-      continue;
-    }
-    double requests = 0;
-    double busy = 0;
-    for (const auto& [batch, rate] : load) {
-      requests += rate;
-      busy += rate / throughput_at(curves[size], batch);
-    }
-    rates[size] = busy > 0 ? requests / busy : curves[size].back().second;
-  }
-  return rates;
-}
-
 ParisLayout choose_paris_layout(const LayoutLattice& lattice,
                                 std::span<const SizeTable<int>> multisets,
                                 std::span<const ParisTenant> tenants) {

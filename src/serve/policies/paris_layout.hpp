@@ -42,13 +42,9 @@ SizeTable<double> segment_counts(const SizeTable<BatchCurve>& curves,
 /// A tenant as the choice of a layout sees it.
 struct ParisTenant {
   SizeTable<double> need{};      ///< segment_counts()
-  SizeTable<double> rate_rps{};  ///< that one instance answers of this mix of batches
+  SizeTable<double> rate_rps{};  ///< that one instance answers within the SLO
   double expected_rps = 0;
 };
-/// Rate of one instance of each size on a mix of batches: load / time, each batch split into ones
-/// that the size takes.
-SizeTable<double> mixed_rates(const SizeTable<BatchCurve>& curves, const BatchLoad& load);
-
 /// Instances of each size by tenant.
 struct ParisLayout {
   std::vector<SizeTable<int>> counts;

@@ -1,5 +1,7 @@
 #include "serve/policies/rate_book.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
@@ -15,7 +17,7 @@ Result<RateBook> RateBook::make(const ServingSetup& setup) {
         .truth = m < setup.true_rates.size() ? &setup.true_rates[m] : nullptr};
     SEPTULE_TRY(std::unique_ptr<Forecaster> made, make_forecaster(setup.forecaster, forecaster));
     book.forecasters_.push_back(std::move(made));
-    book.seen_.push_back(0);
+    book.seen_.emplace_back();
   }
   return book;
 }
@@ -23,8 +25,10 @@ Result<RateBook> RateBook::make(const ServingSetup& setup) {
 void RateBook::observe(const ServingView& view) {
   for (std::size_t m = 0; m < forecasters_.size(); ++m) {
     const std::span<const double> arrived = view.tenants[m].arrived;
-    for (; seen_[m] < arrived.size(); ++seen_[m]) {
-      forecasters_[m]->observe(arrived[seen_[m]]);
+    while (seen_[m].size() < arrived.size()) {
+      const double rate = arrived[seen_[m].size()];
+      forecasters_[m]->observe(rate);
+      seen_[m].push_back(rate);
     }
   }
 }
@@ -36,6 +40,33 @@ RateForecast RateBook::forecast(int tenant, int steps) const {
 double RateBook::mean_rps(int tenant, int steps) const {
   const std::vector<double> mean = forecast(tenant, steps).mean_rps;
   return std::accumulate(mean.begin(), mean.end(), 0.0) / static_cast<double>(mean.size());
+}
+
+std::vector<double> RateBook::last_seconds(int tenant, int seconds) const {
+  const std::vector<double>& seen = seen_[static_cast<std::size_t>(tenant)];
+  if (seen.empty()) {
+    return {mean_rps(tenant, 1)};
+  }
+  const auto count = std::min(seen.size(), static_cast<std::size_t>(seconds));
+  return {seen.end() - static_cast<std::ptrdiff_t>(count), seen.end()};
+}
+
+OptionRecord window_load_option() {
+  return {.name = "load",
+          .value = "WHAT",
+          .text = "What the load of a window is taken for: the forecast, or the window before.",
+          .default_text = "forecast",
+          .choices = {"forecast", "last-window"}};
+}
+
+WindowLoad read_window_load(const PolicyOptions& options) {
+  return options.text("load", "forecast") == "last-window" ? WindowLoad::kLastWindow
+                                                           : WindowLoad::kForecast;
+}
+
+std::vector<double> window_rates(const RateBook& book, WindowLoad load, int tenant, int seconds) {
+  return load == WindowLoad::kLastWindow ? book.last_seconds(tenant, seconds)
+                                         : book.forecast(tenant, seconds).mean_rps;
 }
 
 }  // namespace septule::serve

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/options.hpp"
 #include "base/result.hpp"
 #include "serve/forecaster.hpp"
 #include "serve/serving_policy.hpp"
@@ -22,10 +23,23 @@ class RateBook {
   RateForecast forecast(int tenant, int steps) const;
   /// Mean of the forecast over the coming `steps` seconds.
   double mean_rps(int tenant, int steps) const;
+  /// Arrivals of the last `seconds` whole seconds, oldest first; the prior before the first.
+  std::vector<double> last_seconds(int tenant, int seconds) const;
 
  private:
   std::vector<std::unique_ptr<Forecaster>> forecasters_;
-  std::vector<std::size_t> seen_;  // by tenant
+  std::vector<std::vector<double>> seen_;  // arrivals by tenant, second
 };
+
+/// What window-based methods take the load of a window for.
+enum class WindowLoad {
+  kForecast,    ///< the forecaster's, as everybody
+  kLastWindow,  ///< the arrivals of the window before
+};
+/// The option "load" of such methods: "forecast" (default) or "last-window".
+OptionRecord window_load_option();
+WindowLoad read_window_load(const PolicyOptions& options);
+/// Requests per second of the coming `seconds`, by step: the forecast, or what just arrived.
+std::vector<double> window_rates(const RateBook& book, WindowLoad load, int tenant, int seconds);
 
 }  // namespace septule::serve
