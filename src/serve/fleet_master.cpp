@@ -192,7 +192,7 @@ void FleetMaster::add_rows_and_layouts(const FleetNode& node, Round& round) cons
 
 /// The columns that the limits allow; false where a tenant has none. Who has none yet gets the
 /// cheapest one by compute slices.
-bool FleetMaster::add_tenants(Round& round, WorkBudget& budget) {
+Result<bool> FleetMaster::add_tenants(Round& round, WorkBudget& budget) {
   CoverPrices begin;
   for (std::size_t s = 0; s < size_count_; ++s) {
     const double slices = problem_.lattice->sizes()[s].slices.value();
@@ -205,6 +205,9 @@ bool FleetMaster::add_tenants(Round& round, WorkBudget& budget) {
       begin.shortfall = stage_.shortfall_price(problem_.tenants[t]);
       const CheapestCover found =
           cheapest_cover(problem_.tenants[t], begin, round.limits[t], budget);
+      if (!found.cover.has_value() && std::isfinite(found.bound)) {
+        return Error{ErrorCode::kTimedOut, "no cover was found within the limits of a node"};
+      }
       if (!found.cover.has_value()) {
         return false;
       }
@@ -327,7 +330,8 @@ Result<NodeSolution> FleetMaster::solve(const FleetNode& node,
       round.limits[own.tenant] = own.limits;
     }
     add_rows_and_layouts(node, round);
-    if (!add_tenants(round, budget)) {
+    SEPTULE_TRY(const bool is_coverable, add_tenants(round, budget));
+    if (!is_coverable) {
       return closed_at(kInfinite);
     }
     SEPTULE_TRY_STATUS(generate(node, cost_max, round, budget));

@@ -88,7 +88,7 @@ class FleetMaster {
 
   double scale() const;
   void add_rows_and_layouts(const FleetNode& node, Round& round) const;
-  bool add_tenants(Round& round, WorkBudget& budget);
+  Result<bool> add_tenants(Round& round, WorkBudget& budget);
   Status generate(const FleetNode& node, double cost_max, Round& round, WorkBudget& budget);
   void price(const FleetNode& node, Round& round, WorkBudget& budget);
   NodeSolution read(const Round& round) const;

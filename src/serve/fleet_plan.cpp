@@ -266,18 +266,16 @@ Result<FleetPlan> plan_min_gpus(const FleetProblem& problem, const FleetOptions&
   const int given = *problem.gpu_count;
   if (plan.gpus_bound == plan.gpus) {
     return Error{ErrorCode::kBlocked,
-                 fmt::format("the fleet is too small: {} tenants need {} GPUs (proved), {} more "
+                 fmt::format("the fleet is too small: the tenants need {} GPUs (proved), {} more "
                              "than the {} there are",
-                             problem.tenants.size(),
                              plan.gpus,
                              plan.gpus - given,
                              given)};
   }
   return Error{ErrorCode::kBlocked,
-               fmt::format("the fleet is too small: no plan for {} GPUs was found; {} tenants need "
-                           "at least {}, and {} are enough",
+               fmt::format("no plan for the {} GPUs there are was found: the tenants need at least "
+                           "{} GPUs, and {} are enough",
                            given,
-                           problem.tenants.size(),
                            plan.gpus_bound,
                            plan.gpus)};
 }

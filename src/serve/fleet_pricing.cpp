@@ -72,6 +72,11 @@ class CoverSearch {
                              : bound == kInfinite;
   }
 
+  /// A spent budget does not keep the first cover from being found, only better ones.
+  bool is_over() const {
+    return units_ > kUnitsOfCoverMax || (budget_.is_exhausted() && best_.has_value());
+  }
+
   void descend(std::size_t item, double left, double cost) {
     const double bound = cost + cost_least(item, left);
     if (is_hopeless(bound)) {
@@ -82,7 +87,9 @@ class CoverSearch {
       best_ = Cover{counts_, bound};
       return;
     }
-    if (++units_ > kUnitsOfCoverMax || !budget_.spend(1)) {
+    budget_.spend(1);
+    ++units_;
+    if (is_over()) {
       unseen_ = std::min(unseen_, bound);
       return;
     }
@@ -100,7 +107,7 @@ class CoverSearch {
       counts_[tried.size] += count;
       descend(item + 1, next_left, next_cost);
       counts_[tried.size] -= count;
-      if (units_ > kUnitsOfCoverMax || budget_.is_exhausted()) {
+      if (is_over()) {
         unseen_ = std::min(unseen_, bound);
         break;
       }

@@ -46,17 +46,18 @@ struct Cover {
 };
 
 struct CheapestCover {
-  std::optional<Cover> cover;  ///< nothing: the limits allow none, or the budget ended first
+  std::optional<Cover> cover;  ///< nothing: the limits allow none, or too many were tried
   /// No cover within the limits is cheaper (infinite where there is none). Equal to the cover's
-  /// cost but where the budget ended the search.
+  /// cost but where the search was ended.
   double bound = std::numeric_limits<double>::infinity();
 };
 
 /// The cheapest instances that serve a tenant's rate: an integer covering knapsack over the sizes.
 /// Depth-first over the sizes by price per request, cheapest first, most instances first; a branch
 /// is left when even its requests at the cheapest price left cost no less than the best so far.
-/// Exact. Ties: the first found. One unit per branch; at most kUnitsOfCoverMax of them, after which
-/// the bound is that of the branches not seen. Pure; any thread.
+/// Exact. Ties: the first found. One unit per branch; ends after kUnitsOfCoverMax of them, or once
+/// the budget is spent and there is a cover; the bound is then that of the branches not seen. Pure;
+/// any thread.
 inline constexpr std::int64_t kUnitsOfCoverMax = 200000;
 CheapestCover cheapest_cover(const FleetTenant& tenant,
                              const CoverPrices& prices,

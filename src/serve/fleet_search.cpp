@@ -128,11 +128,14 @@ void FleetSearch::consider(FleetAssignment found) {
 }
 
 Result<FleetSearchResult> FleetSearch::run(WorkBudget& budget) {
-  next_ = Open{master_.root(), -kInfinite, 0};
+  // No cost is negative, so no plan's is.
+  next_ = Open{master_.root(), 0, 0};
+  bool is_root = true;
   while (take_next() && !budget.is_exhausted()) {
     const Open open = *std::exchange(next_, std::nullopt);
     if (open.bound < cost_max()) {
-      visit(open, budget);
+      const double bound = visit(open, budget);
+      root_bound_ = std::exchange(is_root, false) ? bound : root_bound_;
     }
   }
   double bound = std::min(unseen_, best_.cost);
@@ -171,34 +174,29 @@ void FleetSearch::push(Open nearer, Open farther) {
   next_ = std::move(nearer);
 }
 
-void FleetSearch::visit(const Open& open, WorkBudget& budget) {
+/// The node's bound.
+double FleetSearch::visit(const Open& open, WorkBudget& budget) {
   const Result<NodeSolution> solved = master_.solve(open.node, cost_max(), budget);
-  const bool is_root = open.bound == -kInfinite;
   if (!solved) {
     unseen_ = std::min(unseen_, open.bound);
-    return;
+    return open.bound;
   }
   const double bound = std::max(open.bound, solved->bound);
-  if (is_root) {
-    root_bound_ = bound;
-  }
   if (solved->is_closed) {
-    return;
+    return bound;
   }
   round_to_whole(*solved, budget);
   if (bound >= cost_max()) {
-    return;
+    return bound;
   }
-  const Open here{open.node, bound, 0};
+  Open here{open.node, bound, 0};
   if (budget.is_exhausted()) {
-    next_ = here;
-    return;
+    next_ = std::move(here);
+  } else if (!branch_on_layout(here, *solved) && !branch_on_tenant(here, *solved)) {
+    // All is whole: rounding has taken it, and what is left between cost and bound is error.
+    unseen_ = std::min(unseen_, bound);
   }
-  if (branch_on_layout(here, *solved) || branch_on_tenant(here, *solved)) {
-    return;
-  }
-  // All is whole: rounding has taken it, and what is left between its cost and the bound is error.
-  unseen_ = std::min(unseen_, bound);
+  return bound;
 }
 
 void FleetSearch::round_to_whole(const NodeSolution& solution, WorkBudget& budget) {

@@ -53,7 +53,7 @@ class FleetSearch {
   double cost_max() const;
   double whole_bound(double bound) const;
   void consider(FleetAssignment found);
-  void visit(const Open& open, WorkBudget& budget);
+  double visit(const Open& open, WorkBudget& budget);
   void round_to_whole(const NodeSolution& solution, WorkBudget& budget);
   std::vector<int> round_layouts(const NodeSolution& solution, int total) const;
   std::optional<FleetAssignment> fill(const NodeSolution& solution,

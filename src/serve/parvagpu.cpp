@@ -311,6 +311,7 @@ Result<FleetPlan> parvagpu_plan(const FleetProblem& problem,
     }
     plan.served_rps.push_back(std::min(capacity, tenant.rate_rps));
     plan.goodput_rps += tenant.weight * tenant.accuracy * plan.served_rps.back();
+    plan.goodput_bound += tenant.weight * tenant.accuracy * tenant.rate_rps;
   }
   return plan;
 }
