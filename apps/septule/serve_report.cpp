@@ -37,10 +37,10 @@ std::string lead_text(const ServeStudy& study) {
   }
   return fmt::format("{} on {} {}{} for {} s.",
                      joined_with_and(names),
-                     study.gpus,
+                     study.spec.gpu_count,
                      study.input->geometry->key(),
-                     study.gpus == 1 ? "" : " GPUs",
-                     study.options.length.to_seconds());
+                     study.spec.gpu_count == 1 ? "" : " GPUs",
+                     study.spec.windows.front().length.to_seconds());
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ Status write_serving_report(const Invocation& invocation,
       study.input->geometry->facts().memory_slices.value_or(MemorySlices(8)).value();
   report.settings = {
       {"GPU", study.input->geometry->key()},
-      {"mode", study.options.mode == sim::ServingMode::kFluid ? "fluid" : "request"},
-      {"forecaster", study.forecaster},
+      {"mode", study.spec.options.mode == sim::ServingMode::kFluid ? "fluid" : "request"},
+      {"forecaster", study.spec.forecaster},
       {"margin of admission", fmt::format("{}", study.input->rule.margin)},
       {"processes per instance at most", fmt::format("{}", study.input->rule.processes_max)}};
   report.notes = {
       "Latencies and throughputs are those of the tenants' profiles, not measured by Septule."};
-  if (study.options.mode == sim::ServingMode::kFluid) {
+  if (study.spec.options.mode == sim::ServingMode::kFluid) {
     report.notes.emplace_back(
         "Fluid mode has no queues: what capacity allows in a second is answered in time.");
   }

@@ -2,22 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <span>
+#include <cstdint>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "base/work_budget.hpp"
+#include "septule/study_runner.hpp"
 #include "serve/forecasters.hpp"
 #include "serve/policy_registry.hpp"
-#include "serve/window_problem.hpp"
+#include "sim/serving_bound.hpp"
 
 namespace septule::app {
 
 namespace {
 
 constexpr double kLengthMax = 7 * 86400;
+constexpr int kThreadsMax = 256;
 
 std::vector<std::string> forecaster_names() {
   std::vector<std::string> names;
@@ -53,19 +57,6 @@ sim::ServingSimOptions sim_options(const Invocation& invocation) {
                                                             : sim::ServingStart::kCold;
   options.warm_up = warm_up_option(invocation);
   return options;
-}
-
-/// The stretch of a series from `begin` on, second by second; a constant rate stays one value.
-serve::RateSeries rate_window(const serve::RateSeries& rate, Duration begin, Duration length) {
-  if (rate.values.size() == 1) {
-    return rate;
-  }
-  const Duration second = Duration::milliseconds(1000);
-  serve::RateSeries window{.step = second, .values = {}};
-  for (Duration at; at < length; at += second) {
-    window.values.push_back(serve::mean_rate(rate, begin + at, second));
-  }
-  return window;
 }
 
 }  // namespace
@@ -124,6 +115,13 @@ std::vector<OptionRecord> serve_study_options() {
            .default_text = "200",
            .min = 1,
            .max = kLengthMax,
+           .is_integer = true},
+          {.name = "jobs",
+           .short_name = 'j',
+           .value = "N",
+           .text = "Runs at a time; results do not depend on it. Without it: one per processor.",
+           .min = 1,
+           .max = kThreadsMax,
            .is_integer = true}};
 }
 
@@ -143,111 +141,132 @@ std::optional<Duration> trace_length(const ServeInput& input) {
 Result<ServeStudy> load_serve_study(const Invocation& invocation,
                                     const Context& context,
                                     const ServeInput& input) {
-  ServeStudy study{.input = &input,
-                   .latencies = &context.latencies,
-                   .gpus = static_cast<int>(invocation.number("gpus")),
-                   .forecaster = invocation.text("forecaster"),
-                   .options = sim_options(invocation),
-                   .begin = seconds_to_duration(std::floor(invocation.number("begin")))};
-  study.options.length = seconds_to_duration(invocation.number("length"));
+  ServeStudy study{.input = &input, .rates = {}, .spec = {}};
+  for (const serve::AdmittedTenant& tenant : input.tenants) {
+    study.rates.push_back(tenant.tenant.rate);
+  }
+  study.spec.lattice = input.lattice.get();
+  study.spec.tenants = input.tenants;
+  study.spec.rates = study.rates;
+  study.spec.rule = input.rule;
+  study.spec.gpu_count = static_cast<int>(invocation.number("gpus"));
+  study.spec.latencies = &context.latencies;
+  study.spec.options = sim_options(invocation);
+  study.spec.forecaster = invocation.text("forecaster");
+  const sim::ServingWindow window{
+      .begin = seconds_to_duration(std::floor(invocation.number("begin"))),
+      .length = seconds_to_duration(invocation.number("length"))};
   const std::optional<Duration> trace = trace_length(input);
-  if (trace && study.begin >= *trace) {
+  if (trace && window.begin >= *trace) {
     return Error{ErrorCode::kInvalidInput,
                  fmt::format("--begin: second {} is past the end of the rates, which end at {} s",
-                             study.begin.to_seconds(),
+                             window.begin.to_seconds(),
                              trace->to_seconds())};
   }
-  if (trace && study.begin + study.options.length > *trace) {
+  if (trace && window.begin + window.length > *trace) {
     say_warning(fmt::format("the rates end at {} s; from there on the last one holds",
                             trace->to_seconds()));
   }
+  study.spec.windows = {window};
   return study;
 }
 
-Result<std::vector<Duration>> window_begins(const ServeStudy& study, int count) {
+Status spread_windows(ServeStudy& study, int count) {
   SEPTULE_CHECK(count >= 1, "there is at least one window");
-  std::vector<Duration> begins;
+  const sim::ServingWindow first = study.spec.windows.front();
   const std::optional<Duration> trace = trace_length(*study.input);
-  const Duration room = trace ? *trace - study.begin - study.options.length : Duration();
+  const Duration room = trace ? *trace - first.begin - first.length : Duration();
   if (count > 1 && room < Duration::milliseconds(1000 * (static_cast<std::int64_t>(count) - 1))) {
     return Error{ErrorCode::kUsage,
                  fmt::format("--windows: {} windows of {} s need rates that change over more than "
                              "that; expected 1 window, or a longer trace",
                              count,
-                             study.options.length.to_seconds())};
+                             first.length.to_seconds())};
   }
+  study.spec.windows.clear();
   for (int i = 0; i < count; ++i) {
     const std::int64_t second =
         count == 1 ? 0 : static_cast<std::int64_t>(room.to_seconds()) * i / (count - 1);
-    begins.push_back(study.begin + Duration::milliseconds(1000 * second));
+    study.spec.windows.push_back(
+        {.begin = first.begin + Duration::milliseconds(1000 * second), .length = first.length});
   }
-  return begins;
+  return {};
 }
 
-Result<PolicyChoice> parse_policy_choice(std::string_view text) {
-  const std::string_view trimmed_text = trimmed(text);
-  const std::size_t colon = trimmed_text.find(':');
-  PolicyChoice choice{.label = std::string(trimmed_text),
-                      .name = std::string(trimmed_text.substr(0, colon)),
-                      .options = {}};
-  SEPTULE_TRY_STATUS(serve::find_serving_policy(choice.name));
+Result<sim::StudyServingPolicy> parse_serving_policy(std::string_view text) {
+  const std::string_view whole = trimmed(text);
+  const std::size_t colon = whole.find(':');
+  sim::StudyServingPolicy policy{
+      .name = std::string(whole.substr(0, colon)), .options = {}, .label = std::string(whole)};
+  SEPTULE_TRY([[maybe_unused]] const auto* variant, serve::find_serving_policy(policy.name));
   if (colon == std::string_view::npos) {
-    return choice;
+    return policy;
   }
-  for (const std::string_view item : split_outside_brackets(trimmed_text.substr(colon + 1), '+')) {
+  for (const std::string_view item : split_outside_brackets(whole.substr(colon + 1), '+')) {
     const std::size_t sign = item.find('=');
     if (sign == std::string_view::npos || sign == 0) {
       return Error{ErrorCode::kUsage,
                    fmt::format("policy {}: {} is no option; expected NAME=VALUE, several joined "
                                "with +",
-                               choice.name,
+                               policy.name,
                                quoted_for_message(item))};
     }
-    choice.options.set(trimmed(item.substr(0, sign)), trimmed(item.substr(sign + 1)));
+    policy.options.set(trimmed(item.substr(0, sign)), trimmed(item.substr(sign + 1)));
   }
-  return choice;
+  return policy;
 }
 
-Result<job::ServingRecord> run_serving(const ServeStudy& study,
-                                       const PolicyChoice& policy,
-                                       Duration begin,
-                                       std::uint64_t seed) {
-  std::vector<serve::RateSeries> rates;
-  std::vector<serve::AdmittedTenant> told = study.input->tenants;
-  for (serve::AdmittedTenant& tenant : told) {
-    rates.push_back(rate_window(tenant.tenant.rate, begin, study.options.length));
-    tenant.tenant.rate = {.step = Duration::milliseconds(1000),
-                          .values = {rates.back().values.front()}};
+namespace {
+
+/// Work for one run's bound: a day of four tenants.
+constexpr std::int64_t kBoundUnits = 400000000;
+
+Result<job::ServingRecord> bounded_run(const sim::ServingStudy& study,
+                                       const sim::ServingTrial& trial) {
+  SEPTULE_TRY(job::ServingRecord run, study.run_trial(trial));
+  WorkBudget budget(kBoundUnits);
+  run.bound = sim::serving_bound(
+      run, {.lattice = study.spec().lattice, .tenants = study.spec().tenants}, budget);
+  const bool is_first = trial.window == 0 && trial.seed == study.spec().seeds.front();
+  if (!is_first) {
+    run.timeline.clear();
+    for (job::ServingTenantRecord& tenant : run.tenants) {
+      tenant.series.clear();
+    }
   }
-  SEPTULE_TRY(const serve::ServingPolicyVariant* variant, serve::find_serving_policy(policy.name));
-  const bool is_oracle =
-      variant->foresight == serve::Foresight::kTrueRates || study.forecaster == "oracle";
-  const serve::ServingSetup setup{.lattice = study.input->lattice.get(),
-                                  .tenants = told,
-                                  .gpu_count = study.gpus,
-                                  .rule = study.input->rule,
-                                  .forecaster = study.forecaster,
-                                  .true_rates = is_oracle
-                                                    ? std::span<const serve::RateSeries>(rates)
-                                                    : std::span<const serve::RateSeries>(),
-                                  .span = study.options.length,
-                                  .seed = seed,
-                                  .options = policy.options};
-  SEPTULE_TRY(const std::unique_ptr<serve::ServingPolicy> made,
-              serve::make_serving_policy(policy.name, setup));
-  sim::ServingSimOptions options = study.options;
-  options.seed = seed;
-  SEPTULE_TRY(job::ServingRecord record,
-              sim::simulate_serving({.lattice = study.input->lattice.get(),
-                                     .tenants = told,
-                                     .rates = rates,
-                                     .gpu_count = study.gpus,
-                                     .latencies = study.latencies,
-                                     .options = options},
-                                    *made));
-  record.policy = policy.label;
-  record.forecaster = study.forecaster;
-  return record;
+  return run;
+}
+
+int thread_count(const Invocation& invocation) {
+  return invocation.is_given("jobs")
+             ? static_cast<int>(invocation.number("jobs"))
+             : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kThreadsMax);
+}
+
+}  // namespace
+
+Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy& study,
+                                                               const Invocation& invocation) {
+  SEPTULE_TRY(const sim::ServingStudy made, sim::ServingStudy::make(study.spec));
+  std::vector<job::ServingRecord> records(made.trials().size());
+  Progress progress("runs", records.size());
+  SEPTULE_TRY_STATUS(run_parallel(records.size(), thread_count(invocation), [&](std::size_t i) {
+    Result<job::ServingRecord> run = bounded_run(made, made.trials()[i]);
+    if (!run) {
+      return Status(run.error());
+    }
+    records[i] = std::move(run).value();
+    progress.advance();
+    return Status();
+  }));
+  std::vector<report::ServingPolicyRuns> policies;
+  for (const sim::StudyServingPolicy& policy : study.spec.policies) {
+    policies.push_back({.name = policy.label, .runs = {}});
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    policies[made.trials()[i].policy].runs.push_back(std::move(records[i]));
+  }
+  return policies;
 }
 
 }  // namespace septule::app

@@ -1,59 +1,48 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options.hpp"
 #include "base/result.hpp"
-#include "gpu/latency.hpp"
-#include "job/serving_record.hpp"
+#include "report/serving_figures.hpp"
 #include "septule/app.hpp"
 #include "septule/serve_inputs.hpp"
-#include "serve/serving_setup.hpp"
-#include "sim/serving_sim.hpp"
+#include "sim/serving_study.hpp"
 
 namespace septule::app {
 
-/// What the runs of `serve simulate` and `serve compare` have in common. The input and the table
-/// outlive it.
+/// The runs of `serve simulate` and `serve compare`. The input and the context outlive it; moving
+/// it keeps what the spec points to.
 struct ServeStudy {
   const ServeInput* input = nullptr;
-  const gpu::LatencyTable* latencies = nullptr;
-  int gpus = 1;
-  std::string forecaster;
-  sim::ServingSimOptions options;  ///< `length` and `seed` as given; a run may change them
-  Duration begin;                  ///< of the first window, in the rates' own time
+  std::vector<serve::RateSeries> rates;
+  sim::ServingStudySpec spec;
 };
 
-/// Options of both commands: GPUs, length, mode, arrivals, forecaster, costs.
+/// Options of both commands: GPUs, length, mode, arrivals, forecaster, costs, threads.
 std::vector<OptionRecord> serve_study_options();
-/// `input` outlives the study. kInvalidInput where the trace is shorter than what is asked for.
+/// All of the spec but policies, windows and seeds; `windows` has the first one (--begin,
+/// --length). kInvalidInput where the rates end before it begins.
 Result<ServeStudy> load_serve_study(const Invocation& invocation,
                                     const Context& context,
                                     const ServeInput& input);
 
 /// How long the tenants' rates are known for: the longest series; nothing if all are constant.
 std::optional<Duration> trace_length(const ServeInput& input);
-/// Begins of `count` windows, evenly over what the trace has beyond the first one's begin. kUsage
-/// where several windows are asked for and there is only one to be had.
-Result<std::vector<Duration>> window_begins(const ServeStudy& study, int count);
+/// Makes `count` windows out of the first one, evenly over what the rates have beyond its begin.
+/// kUsage where several are asked for and there is only one to be had.
+Status spread_windows(ServeStudy& study, int count);
 
-/// A policy as a command line names it: "septule", or "septule:horizon=60,step=5".
-struct PolicyChoice {
-  std::string label;  ///< as written
-  std::string name;
-  serve::PolicyOptions options;
-};
-/// kUsage for text that is not of that form, kNotFound for an unknown policy.
-Result<PolicyChoice> parse_policy_choice(std::string_view text);
+/// A policy as a command line names it: "septule", or "septule:NAME=VALUE+NAME=VALUE". kUsage for
+/// text that is not of that form, kNotFound for an unknown policy.
+Result<sim::StudyServingPolicy> parse_serving_policy(std::string_view text);
 
-/// One run: this policy on the window that begins at `begin` of the rates, requests drawn from
-/// `seed`. Policies are told the first rate of the window and nothing of the rest, unless they are
-/// oracles.
-Result<job::ServingRecord> run_serving(const ServeStudy& study,
-                                       const PolicyChoice& policy,
-                                       Duration begin,
-                                       std::uint64_t seed);
+/// Every run, each with a bound, by policy, then window and seed. Of later runs of a policy only
+/// figures are kept: no series, no timeline.
+Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy& study,
+                                                               const Invocation& invocation);
 
 }  // namespace septule::app

@@ -19,58 +19,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kRunsMax = 10000;
-
-Result<std::vector<PolicyChoice>> policies_option(const Invocation& invocation) {
-  std::vector<PolicyChoice> policies;
+Result<std::vector<sim::StudyServingPolicy>> policies_option(const Invocation& invocation) {
+  std::vector<sim::StudyServingPolicy> policies;
   const std::string text = invocation.text("policies");
   if (text == "all") {
     for (const serve::ServingPolicyVariant& variant : serve::serving_policy_variants()) {
-      policies.push_back(
-          {.label = std::string(variant.name), .name = std::string(variant.name), .options = {}});
+      SEPTULE_TRY(sim::StudyServingPolicy policy, parse_serving_policy(variant.name));
+      policies.push_back(std::move(policy));
     }
     return policies;
   }
   for (const std::string_view item : split_outside_brackets(text, ',')) {
-    SEPTULE_TRY(PolicyChoice choice, parse_policy_choice(item));
-    policies.push_back(std::move(choice));
+    SEPTULE_TRY(sim::StudyServingPolicy policy, parse_serving_policy(item));
+    policies.push_back(std::move(policy));
   }
   return policies;
-}
-
-Result<std::vector<report::ServingPolicyRuns>> run_all(const Invocation& invocation,
-                                                       ServeStudy& study,
-                                                       const std::vector<PolicyChoice>& policies) {
-  SEPTULE_TRY(const std::vector<Duration> begins,
-              window_begins(study, static_cast<int>(invocation.number("windows"))));
-  const int seeds = static_cast<int>(invocation.number("seeds"));
-  const auto runs = policies.size() * begins.size() * static_cast<std::size_t>(seeds);
-  if (runs > kRunsMax) {
-    return Error{ErrorCode::kUsage,
-                 fmt::format("{} runs are asked for; expected at most {}", runs, kRunsMax)};
-  }
-  const bool has_report = invocation.is_given("report");
-  std::vector<report::ServingPolicyRuns> results;
-  for (const PolicyChoice& policy : policies) {
-    report::ServingPolicyRuns& result = results.emplace_back();
-    result.name = policy.label;
-    for (const Duration begin : begins) {
-      for (int seed = 1; seed <= seeds; ++seed) {
-        // Only the first run of a policy is drawn.
-        study.options.timeline = has_report && result.runs.empty() ? sim::ServingTimeline::kOn
-                                                                   : sim::ServingTimeline::kOff;
-        SEPTULE_TRY(job::ServingRecord run,
-                    run_serving(study, policy, begin, static_cast<std::uint64_t>(seed)));
-        if (!result.runs.empty()) {
-          for (job::ServingTenantRecord& tenant : run.tenants) {
-            tenant.series.clear();
-          }
-        }
-        result.runs.push_back(std::move(run));
-      }
-    }
-  }
-  return results;
 }
 
 Json compare_document(const ServeStudy& study,
@@ -78,11 +41,11 @@ Json compare_document(const ServeStudy& study,
                       const std::vector<report::ServingPolicyRuns>& results) {
   Json document{{"schema", "septule-serve-compare/1"},
                 {"gpu", study.input->geometry->key()},
-                {"gpus", study.gpus},
-                {"length_s", study.options.length.to_seconds()},
+                {"gpus", study.spec.gpu_count},
+                {"length_s", study.spec.windows.front().length.to_seconds()},
                 {"windows", invocation.number("windows")},
                 {"seeds", invocation.number("seeds")},
-                {"forecaster", study.forecaster},
+                {"forecaster", study.spec.forecaster},
                 {"first", results.front().name}};
   Json policies = Json::array();
   for (const report::ServingPolicyRuns& result : results) {
@@ -118,11 +81,19 @@ std::string compare_text(const std::vector<report::ServingPolicyRuns>& results) 
 }
 
 Result<int> run_serve_compare(const Invocation& invocation, Context& context) {
-  SEPTULE_TRY(const std::vector<PolicyChoice> policies, policies_option(invocation));
+  SEPTULE_TRY(std::vector<sim::StudyServingPolicy> policies, policies_option(invocation));
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
   SEPTULE_TRY(ServeStudy study, load_serve_study(invocation, context, input));
+  SEPTULE_TRY_STATUS(spread_windows(study, static_cast<int>(invocation.number("windows"))));
+  study.spec.policies = std::move(policies);
+  for (int seed = 1; seed <= static_cast<int>(invocation.number("seeds")); ++seed) {
+    study.spec.seeds.push_back(static_cast<std::uint64_t>(seed));
+  }
+  if (invocation.is_given("report")) {
+    study.spec.options.timeline = sim::ServingTimeline::kOn;
+  }
   SEPTULE_TRY(const std::vector<report::ServingPolicyRuns> results,
-              run_all(invocation, study, policies));
+              run_serve_study(study, invocation));
   if (invocation.is_given("report")) {
     SEPTULE_TRY_STATUS(write_serving_report(invocation, study, results, invocation.text("report")));
   }

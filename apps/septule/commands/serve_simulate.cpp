@@ -19,20 +19,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Result<int> run_serve_simulate(const Invocation& invocation, Context& context) {
-  SEPTULE_TRY(const PolicyChoice policy, parse_policy_choice(invocation.text("policy")));
+  SEPTULE_TRY(sim::StudyServingPolicy policy, parse_serving_policy(invocation.text("policy")));
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
   SEPTULE_TRY(ServeStudy study, load_serve_study(invocation, context, input));
   if (invocation.is_given("report")) {
-    study.options.timeline = sim::ServingTimeline::kOn;
+    study.spec.options.timeline = sim::ServingTimeline::kOn;
   }
-  const auto seed = static_cast<std::uint64_t>(invocation.number("seed"));
-  SEPTULE_TRY(const job::ServingRecord run, run_serving(study, policy, study.begin, seed));
+  study.spec.policies = {std::move(policy)};
+  study.spec.seeds = {static_cast<std::uint64_t>(invocation.number("seed"))};
+  SEPTULE_TRY(const std::vector<report::ServingPolicyRuns> results,
+              run_serve_study(study, invocation));
+  const job::ServingRecord& run = results.front().runs.front();
   if (invocation.is_given("csv")) {
     SEPTULE_TRY_STATUS(write_file(invocation.text("csv"), report::serving_csv(run)));
   }
   if (invocation.is_given("report")) {
-    SEPTULE_TRY_STATUS(write_serving_report(
-        invocation, study, {{.name = policy.label, .runs = {run}}}, invocation.text("report")));
+    SEPTULE_TRY_STATUS(write_serving_report(invocation, study, results, invocation.text("report")));
   }
   Json document{{"schema", "septule-serve-simulate/1"}, {"gpu", input.geometry->key()}};
   document.update(serving_run_document(run));
