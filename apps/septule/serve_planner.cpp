@@ -3,22 +3,26 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.hpp"
 #include "base/work_budget.hpp"
+#include "live/milp_solvers.hpp"
 #include "septule/serve_split.hpp"
+#include "serve/built_in_milp.hpp"
 #include "serve/fleet_plan.hpp"
 #include "serve/goodput_checker.hpp"
 #include "serve/layout_dp.hpp"
+#include "serve/migrator_window.hpp"
+#include "serve/window_milp.hpp"
 
 namespace septule::app {
 
 namespace {
-
-constexpr double kMigratorWarmUp = 6;  // seconds, serving.md 1.3
 
 /// The tenants that a GPU plans for, with their parts of the requests.
 std::vector<serve::AdmittedTenant> tenants_of(const ServeInput& input, const GpuShare& share) {
@@ -97,13 +101,52 @@ bool has_retraining(const serve::GoodputProblem& problem) {
                              [](const serve::Label& label) { return label.retrains.has_value(); });
 }
 
-Result<serve::GoodputPlan> plan_of(const PlanSettings& settings,
-                                   const serve::GoodputProblem& problem) {
+/// The exact programs: those with retraining where there is any.
+Result<serve::GoodputPlan> plan_exactly(const PlanSettings& settings,
+                                        const serve::GoodputProblem& problem) {
   WorkBudget budget(settings.units_max);
   if (has_retraining(problem)) {
     return Error{ErrorCode::kFailed, "retraining is not planned yet"};
   }
   return serve::plan_layouts(problem, budget);
+}
+
+/// The window ILP, which begins with the plan of the exact programs.
+Result<serve::GoodputPlan> plan_by_milp(const PlanSettings& settings,
+                                        const serve::GoodputProblem& problem) {
+  std::unique_ptr<port::MilpSolver> solver = live::make_milp_solver();
+  if (solver == nullptr) {
+    solver = std::make_unique<serve::BuiltInMilp>();
+  }
+  const Result<serve::GoodputPlan> seed = plan_exactly(settings, problem);
+  serve::WindowMilpOptions options;
+  options.limits.elapsed = settings.time_limit;
+  options.seed = seed ? &*seed : nullptr;
+  return serve::plan_window_by_milp(problem, *solver, options);
+}
+
+Result<serve::GoodputProblem> problem_of(const PlanSettings& settings,
+                                         const ServeInput& input,
+                                         std::span<const serve::AdmittedTenant> tenants) {
+  const serve::WindowSetup& window = settings.window;
+  if (settings.mode == PlanSettings::Mode::kSeptule) {
+    return serve::make_window_problem(*input.lattice, tenants, window);
+  }
+  std::vector<std::vector<double>> forecast;
+  for (const serve::AdmittedTenant& tenant : tenants) {
+    std::vector<double>& rates = forecast.emplace_back();
+    for (int step = 0; step < window.step_count; ++step) {
+      rates.push_back(serve::mean_rate(
+          tenant.tenant.rate,
+          window.begin + Duration::nanoseconds(window.step.to_nanoseconds() * step),
+          window.step));
+    }
+  }
+  return serve::migrator_problem(
+      *input.lattice,
+      tenants,
+      forecast,
+      {.step_count = window.step_count, .step = window.step, .pre_initialised = {}, .initial = {}});
 }
 
 /// A plan that the independent checker refuses is a bug, not a result.
@@ -152,10 +195,10 @@ std::vector<OptionRecord> plan_settings_options() {
            .max = 86400},
           {.name = "initial",
            .value = "STATE",
-           .text = "What the window begins with: nothing, or what is best for the rates at its "
-                   "begin, ready.",
-           .default_text = "nothing",
-           .choices = {"nothing", "best"}},
+           .text = "What the window begins with: what is best for the rates at its begin, ready, "
+                   "or nothing.",
+           .default_text = "best",
+           .choices = {"best", "nothing"}},
           {.name = "warm-up",
            .value = "QUANTILE",
            .text = "The quantile of each tenant's warm-up that is planned with.",
@@ -164,6 +207,20 @@ std::vector<OptionRecord> plan_settings_options() {
           {.name = "migrator",
            .text = "MIGrator mode (our reconstruction, its program is not public): every warm-up "
                    "takes 6 s, no MPS."},
+          {.name = "method",
+           .value = "METHOD",
+           .text = "Who plans: exact (dynamic programs over layouts; with retraining a search of "
+                   "them), milp (the whole window as one integer program, by CBC where it is "
+                   "built in; slow).",
+           .default_text = "exact",
+           .choices = {"exact", "milp"}},
+          {.name = "time-limit",
+           .value = "SECONDS",
+           .text = "With --method milp: for how long, by the wall clock.",
+           .unit = "seconds",
+           .default_text = "60",
+           .min = 0.1,
+           .max = 86400},
           {.name = "budget",
            .value = "UNITS",
            .text = "Work that may be done for each GPU; the best found until then is the answer.",
@@ -190,23 +247,20 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
   settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
                             : quantile == "p99" ? serve::WarmUpQuantile::kP99
                                                 : serve::WarmUpQuantile::kP90;
-  if (settings.mode == PlanSettings::Mode::kMigrator) {
-    const Duration step = settings.window.step;
-    const std::int64_t whole = seconds_to_duration(kMigratorWarmUp).to_nanoseconds();
-    settings.window.warm_up_steps =
-        static_cast<int>((whole + step.to_nanoseconds() - 1) / step.to_nanoseconds());
-  } else {
-    const std::string& model = input.geometry->key();
-    const ComputeSlices whole = input.geometry->facts().compute_slices.value_or(ComputeSlices(7));
-    settings.window.driver = context.latencies.gpu_instance_create(model, whole).duration +
-                             context.latencies.compute_instance_create(model).duration;
-  }
+  settings.method = invocation.text("method");
+  settings.time_limit = seconds_to_duration(invocation.number("time-limit"));
+  const std::string& model = input.geometry->key();
+  const ComputeSlices whole = input.geometry->facts().compute_slices.value_or(ComputeSlices(7));
+  settings.window.driver = context.latencies.gpu_instance_create(model, whole).duration +
+                           context.latencies.compute_instance_create(model).duration;
   return settings;
 }
 
 Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input) {
   ServePlan out{.input = &input,
-                .mode = settings.mode == PlanSettings::Mode::kMigrator ? "migrator" : "septule",
+                .mode = settings.mode == PlanSettings::Mode::kMigrator
+                            ? std::string(serve::kMigratorModeName)
+                            : "septule",
                 .gpus = {}};
   SEPTULE_TRY(const std::vector<GpuShare> shares, shares_of(settings, input));
   for (std::size_t g = 0; g < shares.size(); ++g) {
@@ -219,12 +273,14 @@ Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& in
       gpu.tenants.push_back(part.tenant);
     }
     const std::vector<serve::AdmittedTenant> tenants = tenants_of(input, shares[g]);
-    SEPTULE_TRY(gpu.problem, serve::make_window_problem(*input.lattice, tenants, settings.window));
+    SEPTULE_TRY(gpu.problem, problem_of(settings, input, tenants));
     if (settings.initial == PlanSettings::Initial::kBest) {
       gpu.problem.initial = initial_of(gpu.problem, shares[g]);
     }
     const auto begin = std::chrono::steady_clock::now();
-    SEPTULE_TRY(gpu.plan, plan_of(settings, gpu.problem));
+    SEPTULE_TRY(gpu.plan,
+                settings.method == "milp" ? plan_by_milp(settings, gpu.problem)
+                                          : plan_exactly(settings, gpu.problem));
     gpu.solve_time = Duration::nanoseconds(
         std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
     gpu.judgement = judged(gpu.problem, gpu.plan);

@@ -25,7 +25,7 @@ struct PlanSettings {
   };
   Mode mode = Mode::kSeptule;
   Initial initial = Initial::kNothing;
-  std::string method;  ///< "auto" or the name of a planner
+  std::string method;  ///< "exact" or "milp"
   serve::WindowSetup window;
   int gpus = 1;
   std::int64_t units_max = 0;

@@ -246,25 +246,38 @@ int thread_count(const Invocation& invocation) {
 }  // namespace
 
 Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy& study,
-                                                               const Invocation& invocation) {
+                                                               const Invocation& invocation,
+                                                               UnfitPolicies unfit) {
   SEPTULE_TRY(const sim::ServingStudy made, sim::ServingStudy::make(study.spec));
-  std::vector<job::ServingRecord> records(made.trials().size());
+  const auto trials = made.trials();
+  std::vector<std::optional<Result<job::ServingRecord>>> records(trials.size());
   Progress progress("runs", records.size());
   SEPTULE_TRY_STATUS(run_parallel(records.size(), thread_count(invocation), [&](std::size_t i) {
-    Result<job::ServingRecord> run = bounded_run(made, made.trials()[i]);
-    if (!run) {
-      return Status(run.error());
-    }
-    records[i] = std::move(run).value();
+    records[i] = bounded_run(made, trials[i]);
     progress.advance();
-    return Status();
+    return *records[i] || unfit == UnfitPolicies::kLeaveOut ? Status()
+                                                            : Status(records[i]->error());
   }));
   std::vector<report::ServingPolicyRuns> policies;
-  for (const sim::StudyServingPolicy& policy : study.spec.policies) {
-    policies.push_back({.name = policy.label, .runs = {}});
-  }
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    policies[made.trials()[i].policy].runs.push_back(std::move(records[i]));
+  for (std::size_t policy = 0; policy < study.spec.policies.size(); ++policy) {
+    report::ServingPolicyRuns result{.name = study.spec.policies[policy].label, .runs = {}};
+    std::optional<Error> error;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      Result<job::ServingRecord>& run = *records[i];
+      if (trials[i].policy == policy && run) {
+        result.runs.push_back(std::move(run).value());
+      } else if (trials[i].policy == policy && !error) {
+        error = run.error();
+      }
+    }
+    if (!error) {
+      policies.push_back(std::move(result));
+      continue;
+    }
+    say_warning(fmt::format("policy {} is left out: {}", result.name, error->message));
+    if (policies.empty() && policy + 1 == study.spec.policies.size()) {
+      return *error;
+    }
   }
   return policies;
 }

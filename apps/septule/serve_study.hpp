@@ -40,9 +40,14 @@ Status spread_windows(ServeStudy& study, int count);
 /// text that is not of that form, kNotFound for an unknown policy.
 Result<sim::StudyServingPolicy> parse_serving_policy(std::string_view text);
 
+/// What to do where a policy cannot serve these tenants at all (it would put two trust groups into
+/// one instance, say).
+enum class UnfitPolicies { kFail, kLeaveOut };
+
 /// Every run, each with a bound, by policy, then window and seed. Of later runs of a policy only
-/// figures are kept: no series, no timeline.
+/// figures are kept: no series, no timeline. A policy that is left out is warned of.
 Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy& study,
-                                                               const Invocation& invocation);
+                                                               const Invocation& invocation,
+                                                               UnfitPolicies unfit);
 
 }  // namespace septule::app

@@ -93,7 +93,10 @@ Result<int> run_serve_compare(const Invocation& invocation, Context& context) {
     study.spec.options.timeline = sim::ServingTimeline::kOn;
   }
   SEPTULE_TRY(const std::vector<report::ServingPolicyRuns> results,
-              run_serve_study(study, invocation));
+              run_serve_study(study,
+                              invocation,
+                              invocation.text("policies") == "all" ? UnfitPolicies::kLeaveOut
+                                                                   : UnfitPolicies::kFail));
   if (invocation.is_given("report")) {
     SEPTULE_TRY_STATUS(write_serving_report(invocation, study, results, invocation.text("report")));
   }

@@ -28,7 +28,7 @@ Result<int> run_serve_simulate(const Invocation& invocation, Context& context) {
   study.spec.policies = {std::move(policy)};
   study.spec.seeds = {static_cast<std::uint64_t>(invocation.number("seed"))};
   SEPTULE_TRY(const std::vector<report::ServingPolicyRuns> results,
-              run_serve_study(study, invocation));
+              run_serve_study(study, invocation, UnfitPolicies::kFail));
   const job::ServingRecord& run = results.front().runs.front();
   if (invocation.is_given("csv")) {
     SEPTULE_TRY_STATUS(write_file(invocation.text("csv"), report::serving_csv(run)));
