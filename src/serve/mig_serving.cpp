@@ -13,40 +13,61 @@ namespace septule::serve {
 
 namespace {
 
-/// The tenant that an instance of each size is worth most to, and its worth.
-struct Choice {
-  SizeTable<std::size_t> tenant{};
-  SizeTable<double> worth{};
+constexpr std::size_t kTenantsOfGpuMax = 3;
+
+/// A layout with a tenant for each of its instances that is of use to somebody.
+struct Configuration {
+  std::size_t multiset = 0;
+  double score = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> given;  // size, tenant
 };
 
-Choice choose(const FleetProblem& problem, const std::vector<double>& installed) {
-  Choice choice;
-  for (std::size_t t = 0; t < problem.tenants.size(); ++t) {
-    const FleetTenant& tenant = problem.tenants[t];
-    const double open = std::max(0.0, 1 - installed[t] / tenant.rate_rps);
-    for (std::size_t s = 0; s < problem.lattice->sizes().size(); ++s) {
-      const double worth = open * tenant.throughput[s] / tenant.rate_rps;
-      if (worth > choice.worth[s]) {
-        choice.worth[s] = worth;
-        choice.tenant[s] = t;
+/// Fills a layout greedily. `served`: part of its rate each tenant has by now.
+Configuration fill(const FleetProblem& problem,
+                   std::size_t multiset,
+                   const std::vector<double>& served) {
+  Configuration filled{.multiset = multiset};
+  std::map<std::size_t, double> added;  // by tenant, part of its rate
+  for (std::size_t s = problem.lattice->sizes().size(); s-- > 0;) {
+    for (int i = 0; i < problem.lattice->multisets()[multiset].counts[s]; ++i) {
+      std::size_t chosen = 0;
+      double most = 0;
+      for (std::size_t t = 0; t < problem.tenants.size(); ++t) {
+        const auto own = added.find(t);
+        if (own == added.end() && added.size() == kTenantsOfGpuMax) {
+          continue;
+        }
+        const double open = 1 - served[t] - (own == added.end() ? 0 : own->second);
+        const double part = problem.tenants[t].throughput[s] / problem.tenants[t].rate_rps;
+        const double score = (1 - served[t]) * std::min(part, std::max(0.0, open));
+        if (score > most) {
+          most = score;
+          chosen = t;
+        }
+      }
+      if (most > 0) {
+        filled.score += most;
+        filled.given.emplace_back(s, chosen);
+        added[chosen] += problem.tenants[chosen].throughput[s] / problem.tenants[chosen].rate_rps;
       }
     }
   }
-  return choice;
+  return filled;
 }
 
-/// The layout of the best score.
-std::size_t best_layout(const LayoutLattice& lattice, const Choice& choice) {
-  std::size_t best = 0;
-  double most = 0;
-  for (std::size_t m = 0; m < lattice.multisets().size(); ++m) {
-    double score = 0;
-    for (std::size_t s = 0; s < kSizesMax; ++s) {
-      score += choice.worth[s] * lattice.multisets()[m].counts[s];
-    }
-    if (lattice.multisets()[m].is_undominated && score > most) {
-      most = score;
-      best = m;
+Configuration best_configuration(const FleetProblem& problem,
+                                 const std::vector<double>& installed) {
+  std::vector<double> served;
+  for (std::size_t t = 0; t < installed.size(); ++t) {
+    served.push_back(std::min(1.0, installed[t] / problem.tenants[t].rate_rps));
+  }
+  Configuration best;
+  for (std::size_t m = 0; m < problem.lattice->multisets().size(); ++m) {
+    if (problem.lattice->multisets()[m].is_undominated) {
+      Configuration filled = fill(problem, m, served);
+      if (filled.score > best.score) {
+        best = std::move(filled);
+      }
     }
   }
   return best;
@@ -79,16 +100,12 @@ Result<FleetPlan> plan_mig_serving(const FleetProblem& problem) {
           ErrorCode::kBlocked,
           fmt::format("the greedy plan needs more than the {} GPUs there are", *problem.gpu_count)};
     }
-    const Choice choice = choose(problem, installed);
-    const std::size_t layout = best_layout(lattice, choice);
-    ++layouts[static_cast<int>(layout)];
-    for (std::size_t s = 0; s < lattice.sizes().size(); ++s) {
-      const int count = lattice.multisets()[layout].counts[s];
-      if (count > 0 && choice.worth[s] > 0) {
-        plan.instances[choice.tenant[s]][s] += count;
-        installed[choice.tenant[s]] += count * problem.tenants[choice.tenant[s]].throughput[s];
-        plan.gpcs += count * lattice.sizes()[s].slices.value();
-      }
+    const Configuration best = best_configuration(problem, installed);
+    ++layouts[static_cast<int>(best.multiset)];
+    for (const auto& [size, tenant] : best.given) {
+      ++plan.instances[tenant][size];
+      installed[tenant] += problem.tenants[tenant].throughput[size];
+      plan.gpcs += lattice.sizes()[size].slices.value();
     }
   }
   for (const auto& [multiset, count] : layouts) {

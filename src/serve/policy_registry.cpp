@@ -12,6 +12,7 @@
 #include "serve/policies/ekya.hpp"
 #include "serve/policies/oracle_static.hpp"
 #include "serve/policies/paris.hpp"
+#include "serve/policies/parvagpu_policy.hpp"
 #include "serve/policies/static_best.hpp"
 #include "serve/reactive_greedy.hpp"
 #include "serve/rolling_horizon.hpp"
@@ -51,6 +52,10 @@ constexpr auto kVariants = std::to_array<ServingPolicyVariant>({
      .summary = "our emulation of PARIS and ELSA: one layout per window for the mix of batches",
      .options = paris_like_options,
      .make = make_paris_like},
+    {.name = "parvagpu",
+     .summary = "ParvaGPU's deployment for the mean rates, made once",
+     .options = parvagpu_options,
+     .make = make_parvagpu},
     {.name = "static-best",
      .summary = "the best labelled layout in hindsight, which never moves",
      .foresight = Foresight::kTrueRates,

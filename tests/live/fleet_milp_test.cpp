@@ -9,6 +9,8 @@
 #include "serve/fleet_plan.hpp"
 #include "serve/fleet_support.hpp"
 #include "serve/lattice_support.hpp"
+#include "serve/parvagpu_support.hpp"
+#include "support/shared_data.hpp"
 
 namespace septule::serve {
 namespace {
@@ -57,6 +59,26 @@ TEST_F(FleetMilpTest, SmallFleets_CompactProgramEqualsOurs) {
                                          .unserved = FleetStage::Unserved::kPaid,
                                          .values = FleetStage::Values::kAny});
     EXPECT_NEAR(all - lost, most->goodput_rps, all * 1e-5);
+  }
+}
+
+TEST_F(FleetMilpTest, ParvagpuSets_CompactProgramEqualsOurs) {
+  // Our optima of ParvaGPU's six sets, of which no reference exists for 5 and 6, are CBC's too.
+  SEPTULE_REQUIRE_SHARED(profiles_file, "data/serving/parvagpu_a100_80g_mig_mps.csv");
+  SEPTULE_REQUIRE_SHARED(sets_file, "data/serving/parvagpu_slo_sets.csv");
+  const auto profiles = test::read_parvagpu(profiles_file);
+  for (int set = 1; set <= 6; ++set) {
+    SCOPED_TRACE(set);
+    const FleetProblem problem = test::admit_for_fleet(
+        test::a100(), test::read_slo_set(sets_file, profiles, set), test::Suspects::kDropped, 5);
+    const auto plan = plan_min_gpus(problem, {});
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_TRUE(plan->is_optimal);
+    EXPECT_NEAR(cost_of_compact(problem, {.gpu_cost = 1, .gpus_max = 100}), plan->gpus, 1e-5);
+    EXPECT_NEAR(
+        cost_of_compact(problem, {.instance_cost = {1, 2, 3, 4, 7}, .gpus_max = plan->gpus}),
+        plan->gpcs,
+        1e-5);
   }
 }
 

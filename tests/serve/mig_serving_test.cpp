@@ -23,8 +23,8 @@ TEST(MigServing, OddFleets_ServedByNoFewerGpusThanNeeded) {
   }
 }
 
-TEST(MigServing, FirstGpu_BestScore) {
-  // Two tenants: 7g serves half of a's need and a 4+3 all of b's: the score takes the latter.
+TEST(MigServing, TwoTenants_BestScoresTaken) {
+  // 4+3 serves all of b's need and scores 1; a 7g serves half of a's; then two of those are left.
   FleetProblem problem{.lattice = &test::a100()};
   problem.tenants = {{.name = "a", .rate_rps = 100, .throughput = {0, 0, 0, 0, 50}},
                      {.name = "b", .rate_rps = 10, .throughput = {0, 0, 4, 6, 6}}};
@@ -34,6 +34,18 @@ TEST(MigServing, FirstGpu_BestScore) {
   EXPECT_EQ(plan->instances[1][2], 1);
   EXPECT_EQ(plan->instances[1][3], 1);
   EXPECT_EQ(plan->instances[0][4], 2);
+}
+
+TEST(MigServing, FourTinyTenants_ThreeOnAGpu) {
+  // At most three tenants share a GPU, however little they need.
+  FleetProblem problem{.lattice = &test::a100()};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    problem.tenants.push_back({.name = name, .rate_rps = 1, .throughput = {1, 2, 3, 4, 7}});
+  }
+  const auto plan = plan_mig_serving(problem);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->gpus, 2);
+  EXPECT_EQ(plan_min_gpus(problem, {})->gpus, 1);
 }
 
 TEST(MigServing, TooFewGpus_Blocked) {
