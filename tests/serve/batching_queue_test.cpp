@@ -41,51 +41,6 @@ std::vector<Answer> run(BatchingQueue& queue, std::span<const std::int64_t> arri
   return answers;
 }
 
-TEST(ServiceTimes, Between_MeasuredBatchesAreLinear) {
-  // Aim: interpolation, the floor below the smallest, exact figures at measured sizes.
-  const std::array<std::pair<int, Duration>, 3> measured = {
-      {{2, ms(10)}, {4, ms(14)}, {8, ms(30)}}};
-  const ServiceTimes times(measured);
-  EXPECT_EQ(times.batch_max(), 8);
-  EXPECT_EQ(times.of(1), ms(10));
-  EXPECT_EQ(times.of(2), ms(10));
-  EXPECT_EQ(times.of(3), ms(12));
-  EXPECT_EQ(times.of(4), ms(14));
-  EXPECT_EQ(times.of(6), ms(22));
-  EXPECT_EQ(times.of(8), ms(30));
-}
-
-TEST(ServiceTimes, OfProfile_TakesRowsOfTheSameProcesses) {
-  // Aim: k b / throughput; other slices, processes and larger batches do not count.
-  ModelProfile profile;
-  const auto add = [&](int slices, int batch, int processes, double rps) {
-    profile.rows.push_back({.slices = ComputeSlices(slices),
-                            .batch = batch,
-                            .processes = processes,
-                            .throughput_rps = rps,
-                            .latency = ms(1)});
-  };
-  add(1, 1, 1, 50);
-  add(2, 1, 1, 100);
-  add(2, 4, 1, 200);
-  add(2, 4, 2, 400);
-  add(2, 8, 1, 250);
-  const auto times =
-      ServiceTimes::of_profile(profile, {.slices = ComputeSlices(2), .batch = 4}, MpsShareModel());
-  ASSERT_TRUE(times);
-  EXPECT_EQ(times->batch_max(), 4);
-  EXPECT_EQ(times->of(1), ms(10));
-  EXPECT_EQ(times->of(4), ms(20));
-  const auto two = ServiceTimes::of_profile(
-      profile, {.slices = ComputeSlices(2), .batch = 4, .processes = 2}, MpsShareModel());
-  ASSERT_TRUE(two);
-  EXPECT_EQ(two->of(4), ms(20));
-  EXPECT_FALSE(
-      ServiceTimes::of_profile(profile, {.slices = ComputeSlices(2), .batch = 2}, MpsShareModel()));
-  EXPECT_FALSE(
-      ServiceTimes::of_profile(profile, {.slices = ComputeSlices(3), .batch = 4}, MpsShareModel()));
-}
-
 TEST(BatchingQueue, WhenIdle_LaunchesAtOnceThenFormsBatches) {
   // Aim: the documented rule, step by step, with a batch limit of 3.
   BatchingQueue queue(linear_times(3, 10, 0), patient());
