@@ -28,6 +28,24 @@ double capacity_of(const serve::FleetTenant& tenant, const serve::SizeTable<int>
   return sum;
 }
 
+/// What the layouts hold beyond what tenants get.
+serve::SizeTable<int> spare_instances(const FleetAnswer& answer) {
+  serve::SizeTable<int> spare{};
+  for (const serve::LayoutCount& count : answer.plan.layouts) {
+    const auto& multiset =
+        answer.input->lattice->multisets()[static_cast<std::size_t>(count.multiset)];
+    for (std::size_t size = 0; size < spare.size(); ++size) {
+      spare[size] += count.gpus * multiset.counts[size];
+    }
+  }
+  for (const serve::SizeTable<int>& counts : answer.plan.instances) {
+    for (std::size_t size = 0; size < spare.size(); ++size) {
+      spare[size] -= counts[size];
+    }
+  }
+  return spare;
+}
+
 /// Instances by size with the operating point that the admission chose.
 Json instances_document(const serve::LayoutLattice& lattice,
                         const serve::AdmittedTenant& tenant,
@@ -112,7 +130,12 @@ std::string fleet_tables_text(const FleetAnswer& answer) {
     const auto& multiset = lattice.multisets()[static_cast<std::size_t>(count.multiset)];
     layouts.add_row({instances_text(lattice, multiset.counts), std::to_string(count.gpus)});
   }
-  return tenants.text() + "\n" + layouts.text();
+  std::string text = tenants.text() + "\n" + layouts.text();
+  const serve::SizeTable<int> spare = spare_instances(answer);
+  if (std::ranges::any_of(spare, [](int count) { return count > 0; })) {
+    text += fmt::format("spare: {}\n", instances_text(lattice, spare));
+  }
+  return text;
 }
 
 double goodput_gap(double value, double bound) {

@@ -45,10 +45,10 @@ Result<serve::AdmissionRule> admission_rule(const Invocation& invocation) {
   return rule;
 }
 
-/// --gpu, or the model that all profiles were measured on, or the A100-80GB.
 Result<const gpu::Geometry*> serving_gpu(const Invocation& invocation,
                                          const Context& context,
-                                         const std::vector<serve::Tenant>& tenants) {
+                                         const std::vector<serve::Tenant>& tenants,
+                                         const gpu::Inventory* node) {
   if (invocation.is_given("gpu")) {
     return model_option(invocation, context);
   }
@@ -65,7 +65,15 @@ Result<const gpu::Geometry*> serving_gpu(const Invocation& invocation,
                              "--gpu",
                              joined_with_and(models))};
   }
-  return context.catalogue.find(models.empty() ? kDefaultGpu : models.front());
+  SEPTULE_TRY(const gpu::Geometry* model,
+              context.catalogue.find(models.empty() ? kDefaultGpu : models.front()));
+  if (node == nullptr || node->gpus.empty() ||
+      std::ranges::find(node->gpus, model, &gpu::ObservedGpu::geometry) != node->gpus.end()) {
+    return model;
+  }
+  const gpu::Geometry* there = node->gpus.front().geometry;
+  say_note(fmt::format("profiles of {} stand for {}", model->key(), there->key()));
+  return there;
 }
 
 Result<std::vector<serve::Tenant>> load_tenants(const Invocation& invocation) {
@@ -129,11 +137,13 @@ std::vector<OptionRecord> serve_input_options() {
            .text = "Use rows too whose publisher seems to have copied a neighbour's value."}};
 }
 
-Result<ServeInput> load_serve_input(const Invocation& invocation, const Context& context) {
+Result<ServeInput> load_serve_input(const Invocation& invocation,
+                                    const Context& context,
+                                    const gpu::Inventory* node) {
   ServeInput input;
   SEPTULE_TRY(input.rule, admission_rule(invocation));
   SEPTULE_TRY(const std::vector<serve::Tenant> tenants, load_tenants(invocation));
-  SEPTULE_TRY(input.geometry, serving_gpu(invocation, context, tenants));
+  SEPTULE_TRY(input.geometry, serving_gpu(invocation, context, tenants, node));
   SEPTULE_TRY(serve::LayoutLattice lattice,
               serve::LayoutLattice::make(*input.geometry, gpu::ProfileSet::kPlain));
   input.lattice = std::make_unique<serve::LayoutLattice>(std::move(lattice));

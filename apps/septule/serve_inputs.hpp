@@ -7,6 +7,7 @@
 #include "base/options.hpp"
 #include "base/result.hpp"
 #include "gpu/geometry.hpp"
+#include "gpu/inventory.hpp"
 #include "septule/app.hpp"
 #include "serve/admission.hpp"
 #include "serve/fleet_problem.hpp"
@@ -27,9 +28,13 @@ struct ServeInput {
 /// Options of every `serve` command: tenants, profiles, GPU model and the rule of admission.
 std::vector<OptionRecord> serve_input_options();
 
-/// Reads the files and admits the tenants. Notes are said. A tenant that no instance can serve
-/// within its SLO is kInvalidInput (exit 3), naming it, why, and what would be needed.
-Result<ServeInput> load_serve_input(const Invocation& invocation, const Context& context);
+/// Reads the files and admits the tenants. Notes are said. The GPU model is that of --gpu, else
+/// that of the profiles, else the A100-80GB; where `node` (null = none is given) has no such GPU,
+/// that of its first. A tenant that no instance can serve within its SLO is kInvalidInput (exit 3),
+/// naming it, why, and what would be needed.
+Result<ServeInput> load_serve_input(const Invocation& invocation,
+                                    const Context& context,
+                                    const gpu::Inventory* node = nullptr);
 
 /// The same tenants with one process for each instance.
 Status admit_without_mps(ServeInput& input);

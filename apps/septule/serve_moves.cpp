@@ -14,6 +14,7 @@
 #include "interop/nvidia_smi_script.hpp"
 #include "septule/inputs.hpp"
 #include "septule/packing_view.hpp"
+#include "septule/serve_split.hpp"
 #include "septule/transition_view.hpp"
 
 namespace septule::app {
@@ -34,12 +35,37 @@ struct FleetMoves {
   std::string undone;                 ///< what cannot be done now; empty = nothing
 };
 
-gpu::LayoutRequest request_of(const serve::LayoutLattice& lattice, int multiset) {
+/// Instances of one GPU of the plan, by size; how many GPUs have just these.
+struct UsedLayout {
+  serve::SizeTable<int> counts{};
+  int gpus = 0;
+};
+
+/// What tenants get, GPU by GPU: an instance that nobody gets need not be made.
+std::vector<UsedLayout> used_layouts(const FleetAnswer& answer) {
+  std::vector<UsedLayout> layouts;
+  const serve::LayoutLattice& lattice = *answer.input->lattice;
+  for (const GpuShare& share : split_fleet(*answer.input, answer.plan, answer.plan.gpus)) {
+    UsedLayout one{.counts = {}, .gpus = 1};
+    for (const serve::LabelledInstance& instance : share.layout) {
+      const auto& placement = lattice.placements()[static_cast<std::size_t>(instance.placement)];
+      ++one.counts[static_cast<std::size_t>(placement.size)];
+    }
+    const auto same = std::ranges::find(layouts, one.counts, &UsedLayout::counts);
+    if (same != layouts.end()) {
+      ++same->gpus;
+    } else if (!share.layout.empty()) {
+      layouts.push_back(one);
+    }
+  }
+  return layouts;
+}
+
+gpu::LayoutRequest request_of(const serve::LayoutLattice& lattice, const UsedLayout& layout) {
   gpu::LayoutRequest request;
-  const auto& counts = lattice.multisets()[static_cast<std::size_t>(multiset)].counts;
   for (std::size_t size = lattice.sizes().size(); size-- > 0;) {
     const ProfileIndex profile = lattice.sizes()[size].profile;
-    for (int i = 0; i < counts[size]; ++i) {
+    for (int i = 0; i < layout.counts[size]; ++i) {
       request.instances.push_back({.profile = profile,
                                    .start = {},
                                    .compute_instances = {},
@@ -77,14 +103,13 @@ Result<Candidate> candidate_of(const gpu::ObservedGpu& gpu,
 Result<std::vector<gpu::DesiredGpu>> goal_of(const FleetAnswer& answer,
                                              const gpu::Inventory& node,
                                              const gpu::LatencyTable& latencies) {
-  std::vector<serve::LayoutCount> left = answer.plan.layouts;
+  std::vector<UsedLayout> left = used_layouts(answer);
   std::vector<Candidate> candidates;
   for (std::size_t g = 0; g < node.gpus.size(); ++g) {
     for (std::size_t l = 0; l < left.size(); ++l) {
       SEPTULE_TRY(
           Candidate candidate,
-          candidate_of(
-              node.gpus[g], request_of(*answer.input->lattice, left[l].multiset), latencies));
+          candidate_of(node.gpus[g], request_of(*answer.input->lattice, left[l]), latencies));
       candidate.gpu = g;
       candidate.layout = l;
       candidates.push_back(std::move(candidate));
@@ -201,6 +226,32 @@ void add_moves(const FleetMoves& moves, const gpu::Inventory& node, FleetView& v
   view.document["after"] = inventory_document(inventory_after(node, moves.goal));
 }
 
+/// The tenant who holds the instance, by the name of its holder; nothing = no tenant does.
+std::optional<int> tenant_holding(const gpu::ObservedInstance& instance, const ServeInput& input) {
+  const std::vector<std::string> holders = instance.holders();
+  for (std::size_t m = 0; m < input.tenants.size(); ++m) {
+    if (holders.size() == 1 && holders.front() == input.tenants[m].tenant.name) {
+      return static_cast<int>(m);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Takes away the GPUs on which somebody else holds an instance: a serving GPU is planned whole.
+void leave_out_held(gpu::Inventory& node, const ServeInput& input) {
+  std::erase_if(node.gpus, [&](const gpu::ObservedGpu& gpu) {
+    for (const gpu::ObservedInstance& instance : gpu.instances) {
+      if (instance.effective_hold() != gpu::Hold::kIdle && !tenant_holding(instance, input)) {
+        say_warning(fmt::format("GPU {} is left out: {} stays, and is no tenant's",
+                                gpu.index.value(),
+                                gpu::observed_text(gpu, instance)));
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 std::vector<OptionRecord> serve_moves_options() {
@@ -220,8 +271,7 @@ Status check_emit(const Invocation& invocation, const Context& context) {
 }
 
 Result<std::optional<gpu::Inventory>> load_serve_node(const Invocation& invocation,
-                                                      const Context& context,
-                                                      const ServeInput& input) {
+                                                      const Context& context) {
   if (!invocation.is_given("state")) {
     return std::optional<gpu::Inventory>();
   }
@@ -230,14 +280,27 @@ Result<std::optional<gpu::Inventory>> load_serve_node(const Invocation& invocati
                  "--state already says how many GPUs there are; leave --gpus out"};
   }
   SEPTULE_TRY(gpu::Inventory node, load_inventory(invocation.text("state"), invocation, context));
-  std::erase_if(node.gpus,
-                [&](const gpu::ObservedGpu& gpu) { return gpu.geometry != input.geometry; });
-  if (node.gpus.empty()) {
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("--state: the node has no {}, which the tenants' profiles are for",
-                             input.geometry->key())};
-  }
   return std::optional(std::move(node));
+}
+
+Status keep_free_gpus(std::optional<gpu::Inventory>& node, const ServeInput& input) {
+  if (!node) {
+    return {};
+  }
+  std::erase_if(node->gpus,
+                [&](const gpu::ObservedGpu& gpu) { return gpu.geometry != input.geometry; });
+  if (node->gpus.empty()) {
+    return Error{
+        ErrorCode::kNotFound,
+        fmt::format("--state: the node has no {}; --gpu names another", input.geometry->key())};
+  }
+  leave_out_held(*node, input);
+  if (node->gpus.empty()) {
+    return Error{
+        ErrorCode::kBlocked,
+        fmt::format("--state: every {} of the node is in somebody's hands", input.geometry->key())};
+  }
+  return {};
 }
 
 std::optional<int> gpu_limit(const Invocation& invocation,

@@ -19,11 +19,13 @@ std::vector<OptionRecord> serve_moves_options();
 /// kUsage where --emit and -o are both given.
 Status check_emit(const Invocation& invocation, const Context& context);
 
-/// The GPUs of --state that are of the tenants' model; nothing without --state. kUsage where --gpus
-/// is given too, kNotFound where there is none of that model.
+/// What --state says; nothing without it. kUsage where --gpus is given too.
 Result<std::optional<gpu::Inventory>> load_serve_node(const Invocation& invocation,
-                                                      const Context& context,
-                                                      const ServeInput& input);
+                                                      const Context& context);
+/// Keeps the GPUs of the tenants' model that are free for them: GPUs of which somebody else holds
+/// an instance are left out with a warning. kNotFound where none is of that model, kBlocked where
+/// none is free.
+Status keep_free_gpus(std::optional<gpu::Inventory>& node, const ServeInput& input);
 /// How many GPUs there are, by the node or --gpus; nothing = neither is given.
 std::optional<int> gpu_limit(const Invocation& invocation,
                              const std::optional<gpu::Inventory>& node);

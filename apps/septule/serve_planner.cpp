@@ -256,7 +256,7 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
   return settings;
 }
 
-Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input) {
+Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& input) {
   ServePlan out{.input = &input,
                 .mode = settings.mode == PlanSettings::Mode::kMigrator
                             ? std::string(serve::kMigratorModeName)

@@ -42,6 +42,6 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
 /// says which tenants are on which GPU (serve_split.hpp); each GPU is then planned by itself, with
 /// its part of its tenants' requests. Every GPU's plan is judged by the independent checker; one
 /// that it refuses is a bug and ends the program.
-Result<ServePlan> plan_window(const PlanSettings& settings, const ServeInput& input);
+Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& input);
 
 }  // namespace septule::app

@@ -64,8 +64,10 @@ Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
   if (!invocation.is_given("gpus") && !invocation.is_given("state")) {
     return Error{ErrorCode::kUsage, "how many GPUs are there? Give --gpus N or --state FILE"};
   }
-  SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
-  SEPTULE_TRY(const auto node, load_serve_node(invocation, context, input));
+  SEPTULE_TRY(auto node, load_serve_node(invocation, context));
+  SEPTULE_TRY(const ServeInput input,
+              load_serve_input(invocation, context, node ? &*node : nullptr));
+  SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
   SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
   SEPTULE_TRY(answer.problem,

@@ -96,9 +96,11 @@ Error print_too_small(const FleetAnswer& answer,
 
 Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   SEPTULE_TRY_STATUS(check_emit(invocation, context));
-  SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
+  SEPTULE_TRY(auto node, load_serve_node(invocation, context));
+  SEPTULE_TRY(const ServeInput input,
+              load_serve_input(invocation, context, node ? &*node : nullptr));
+  SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
   SEPTULE_TRY(const auto solver, serve_solver(invocation));
-  SEPTULE_TRY(const auto node, load_serve_node(invocation, context, input));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
   SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
   const auto begin = std::chrono::steady_clock::now();

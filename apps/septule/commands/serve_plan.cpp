@@ -34,7 +34,7 @@ Result<int> run_serve_plan(const Invocation& invocation, Context& context) {
   if (settings.mode == PlanSettings::Mode::kMigrator) {
     SEPTULE_TRY_STATUS(admit_without_mps(input));
   }
-  SEPTULE_TRY(const ServePlan plan, plan_window(settings, input));
+  SEPTULE_TRY(const ServePlan plan, plan_serving(settings, input));
   if (invocation.is_given("svg")) {
     SEPTULE_TRY_STATUS(write_file(invocation.text("svg"), plan_picture(plan)));
   }
