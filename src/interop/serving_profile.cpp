@@ -177,10 +177,11 @@ class ProfileReader {
     for (const Ranked& ranked : rows_) {
       sorted.push_back(&ranked);
     }
-    std::ranges::stable_sort(sorted, [](const Ranked* a, const Ranked* b) {
+    std::ranges::sort(sorted, [](const Ranked* a, const Ranked* b) {
       const auto left = point_of(*a);
       const auto right = point_of(*b);
-      return left == right ? a->rank > b->rank : left < right;
+      return left != right ? left < right
+                           : std::pair(-a->rank, a->row.line) < std::pair(-b->rank, b->row.line);
     });
     std::vector<int> lines;
     for (std::size_t i = 1; i < sorted.size(); ++i) {
@@ -228,8 +229,9 @@ Result<std::vector<serve::ModelProfile>> grouped_profiles(std::string_view sourc
     return std::tuple(row.slices, row.batch, row.processes, row.share);
   };
   const auto owner = [](const ServingProfileRow& row) { return std::tie(row.model, row.gpu); };
-  std::ranges::stable_sort(rows, [&](const ServingProfileRow& a, const ServingProfileRow& b) {
-    return owner(a) != owner(b) ? owner(a) < owner(b) : point(a.row) < point(b.row);
+  std::ranges::sort(rows, [&](const ServingProfileRow& a, const ServingProfileRow& b) {
+    return owner(a) != owner(b) ? owner(a) < owner(b)
+                                : std::pair(point(a.row), a.line) < std::pair(point(b.row), b.line);
   });
   std::vector<int> first_lines;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -256,7 +258,7 @@ Result<std::vector<serve::ModelProfile>> grouped_profiles(std::string_view sourc
   }
   std::vector<std::size_t> order(profiles.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return first_lines[i]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(first_lines[i], i); });
   std::vector<serve::ModelProfile> ordered;
   for (const std::size_t i : order) {
     ordered.push_back(std::move(profiles[i]));
