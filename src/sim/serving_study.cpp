@@ -77,9 +77,13 @@ Result<ServingStudy> ServingStudy::make(ServingStudySpec spec) {
     return invalid(fmt::format(
         "there are {} tenants but request rates of {}", spec.tenants.size(), spec.rates.size()));
   }
-  for (const serve::RateSeries& rate : spec.rates) {
-    if (rate.values.empty() || rate.step <= Duration()) {
-      return invalid("a study of serving needs request rates of every tenant");
+  const auto has_rate = [](const serve::RateSeries& rate) {
+    return !rate.values.empty() && rate.step > Duration();
+  };
+  for (std::size_t i = 0; i < spec.rates.size(); ++i) {
+    if (!has_rate(spec.rates[i]) || !has_rate(spec.tenants[i].tenant.rate)) {
+      return invalid(fmt::format("a study of serving needs true and expected request rates of {}",
+                                 spec.tenants[i].tenant.name));
     }
   }
   for (const ServingWindow& window : spec.windows) {
@@ -121,8 +125,12 @@ Result<job::ServingRecord> ServingStudy::run_trial(const ServingTrial& trial) co
   for (const serve::RateSeries& rate : spec_.rates) {
     rates.push_back(cut_rate(rate, window));
   }
+  std::vector<serve::AdmittedTenant> tenants(spec_.tenants.begin(), spec_.tenants.end());
+  for (serve::AdmittedTenant& tenant : tenants) {
+    tenant.tenant.rate = cut_rate(tenant.tenant.rate, window);
+  }
   serve::ServingSetup setup{.lattice = spec_.lattice,
-                            .tenants = spec_.tenants,
+                            .tenants = tenants,
                             .gpu_count = spec_.gpu_count,
                             .rule = spec_.rule,
                             .forecaster = spec_.forecaster,
@@ -133,7 +141,7 @@ Result<job::ServingRecord> ServingStudy::run_trial(const ServingTrial& trial) co
   SEPTULE_TRY(const auto policy,
               serve::make_serving_policy(spec_.policies[trial.policy].name, setup));
   ServingSimSetup simulated{.lattice = spec_.lattice,
-                            .tenants = spec_.tenants,
+                            .tenants = tenants,
                             .rates = rates,
                             .gpu_count = spec_.gpu_count,
                             .latencies = spec_.latencies,

@@ -20,7 +20,8 @@ struct StudyServingPolicy {
   std::string label;  ///< empty = the name
 };
 
-/// A stretch of the true rates that is simulated by itself, from a moment 0 of its own.
+/// A stretch of the true rates (and of those that tenants expect) that is simulated by itself, from
+/// a moment 0 of its own.
 struct ServingWindow {
   Duration begin;
   Duration length;  ///< whole seconds
