@@ -9,6 +9,7 @@
 #include "gpu/builtin_catalogue.hpp"
 #include "serve/goodput_checker.hpp"
 #include "serve/layout_dp.hpp"
+#include "serve/retraining_search.hpp"
 #include "serve/window_cases.hpp"
 
 namespace septule {
@@ -66,6 +67,47 @@ void bm_multiset_bound(benchmark::State& state) {
   state.counters["bound"] = bound;
 }
 BENCHMARK(bm_multiset_bound)->Arg(2)->Arg(3)->Arg(4)->Unit(benchmark::kMillisecond);
+
+// Retraining over 40 x 5 s. Arguments: tenants, work of each in seconds on the whole GPU.
+void bm_retraining(benchmark::State& state) {
+  const CaseOptions options{.tenants = static_cast<int>(state.range(0)),
+                            .steps = 40,
+                            .step_s = 5,
+                            .work_s = static_cast<double>(state.range(1)),
+                            .arrivals = CaseArrivals::kTrace};
+  const serve::GoodputProblem problem = make_case(lattice(), options);
+  serve::GoodputPlan plan;
+  for (auto _ : state) {
+    WorkBudget budget(kUnits);
+    auto made = plan_window(problem, budget);
+    SEPTULE_CHECK(made.has_value(), "the window has a plan");
+    plan = *std::move(made);
+  }
+  state.SetLabel(std::string(plan.method) + ", bound: " + std::string(plan.bound_method));
+  report(state, problem, plan);
+}
+BENCHMARK(bm_retraining)->ArgsProduct({{2, 3, 4}, {10, 20, 30}})->Unit(benchmark::kMillisecond);
+
+// The same two tenants by the exact joint program over placed layouts and work levels: the
+// yardstick of the search above. Argument: work.
+void bm_retraining_exact(benchmark::State& state) {
+  const CaseOptions options{.tenants = 2,
+                            .steps = 40,
+                            .step_s = 5,
+                            .work_s = static_cast<double>(state.range(0)),
+                            .arrivals = CaseArrivals::kTrace};
+  const serve::GoodputProblem problem = make_case(lattice(), options);
+  serve::GoodputPlan plan;
+  for (auto _ : state) {
+    WorkBudget budget(kUnits);
+    auto made = plan_window(problem, budget, {.exact_units_max = kUnits});
+    SEPTULE_CHECK(made.has_value(), "the window has a plan");
+    plan = *std::move(made);
+  }
+  state.SetLabel(std::string(plan.method));
+  report(state, problem, plan);
+}
+BENCHMARK(bm_retraining_exact)->Arg(10)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace septule

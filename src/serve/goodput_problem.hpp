@@ -109,7 +109,8 @@ struct GoodputPlan {
   double objective = 0;  ///< goodput plus terminal value: what was maximised
   double bound = 0;      ///< no plan's objective is above this
   GoodputProof proof = GoodputProof::kNone;
-  std::string_view method;  ///< "layout-dp", ...; static lifetime
+  std::string_view method;        ///< "layout-dp", ...; static lifetime
+  std::string_view bound_method;  ///< "layout-dp", "multisets", "joint-multisets", "arrivals", ...
   std::int64_t units_spent = 0;
 };
 

@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "serve/graph_program.hpp"
 #include "serve/layout_program.hpp"
-#include "serve/multiset_program.hpp"
 #include "serve/plan_value.hpp"
+#include "serve/retraining_facts.hpp"
 
 namespace septule::serve {
 
@@ -24,61 +25,6 @@ constexpr int kDescentLabels = 3;
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
-}
-
-bool is_trainable(const GoodputProblem& problem, std::size_t m) {
-  return problem.tenants[m].retraining.has_value() &&
-         std::ranges::any_of(problem.labels, [&](const Label& label) {
-           return label.retrains == static_cast<int>(m) &&
-                  std::ranges::any_of(label.speed, [](double speed) { return speed > 0; });
-         });
-}
-
-/// The step from which a tenant's retrained model could answer if it had the GPU to itself.
-std::optional<int> earliest_retrained(const GoodputProblem& problem, std::size_t m) {
-  if (!is_trainable(problem, m)) {
-    return std::nullopt;
-  }
-  const RetrainingNeed& need = *problem.tenants[m].retraining;
-  double speed = 0;
-  int warm_up = kGoodputStepsMax;
-  for (int l = 0; l < static_cast<int>(problem.labels.size()); ++l) {
-    const Label& label = problem.labels[at(l)];
-    if (label.retrains != static_cast<int>(m)) {
-      continue;
-    }
-    speed = std::max(speed, std::ranges::max(label.speed));
-    const bool is_there = std::ranges::any_of(
-        problem.initial, [&](const LabelledInstance& instance) { return instance.label == l; });
-    warm_up = is_there ? 0 : std::min(warm_up, label.warm_up_steps);
-  }
-  const double steps = std::ceil(need.work_s / (speed * problem.step.to_seconds()) * (1 - 1e-9));
-  const double from = std::max(need.release_step, warm_up) + steps;
-  const int last = std::min(need.deadline_step, problem.step_count);
-  return from <= last ? std::optional<int>(static_cast<int>(from)) : std::nullopt;
-}
-
-std::vector<std::optional<int>> free_retraining(const GoodputProblem& problem) {
-  std::vector<std::optional<int>> from(problem.tenants.size());
-  for (std::size_t m = 0; m < from.size(); ++m) {
-    if (problem.tenants[m].accuracy_after > problem.tenants[m].accuracy) {
-      from[m] = earliest_retrained(problem, m);
-    }
-  }
-  return from;
-}
-
-/// Everything that arrives, answered by the better model.
-double arrivals_bound(const GoodputProblem& problem) {
-  double total = 0;
-  for (const GoodputTenant& tenant : problem.tenants) {
-    double requests = problem.terminal_steps * tenant.rate_rps.back();
-    for (const double rate : tenant.rate_rps) {
-      requests += rate;
-    }
-    total += requests * tenant.weight * std::max(tenant.accuracy, tenant.accuracy_after);
-  }
-  return total * problem.step.to_seconds();
 }
 
 class LayoutPlanner {
@@ -165,7 +111,7 @@ class LayoutPlanner {
                               LetterDetail detail,
                               int phase) {
     LayoutProgramInput input;
-    input.steps = make_step_terms(problem_, reservations, {});
+    input.steps = make_step_terms(problem_, reservations, frozen_retraining(problem_));
     if (detail == LetterDetail::kRelaxed) {
       input.costs = lumps(states.alphabet(), input.steps);
       if (problem_.dwell_steps > 1) {
@@ -292,6 +238,7 @@ class LayoutPlanner {
       plan.bound = plan.objective;
     }
     plan.method = method_;
+    plan.bound_method = is_exact && bound_.has_value() ? "layout-dp" : "multisets";
     plan.units_spent = budget_.units_spent();
     return plan;
   }
@@ -314,7 +261,7 @@ Result<GoodputPlan> plan_layouts(const GoodputProblem& problem,
                                  const LayoutDpOptions& options) {
   SEPTULE_TRY_STATUS(validate(problem));
   for (std::size_t m = 0; m < problem.tenants.size(); ++m) {
-    if (is_trainable(problem, m)) {
+    if (is_worth_retraining(problem, static_cast<int>(m))) {
       return Error{ErrorCode::kInvalidInput,
                    fmt::format("tenant '{}': it has a model to retrain, which the exact program "
                                "does not plan; the retraining search does",
@@ -332,12 +279,13 @@ Result<double> multiset_bound(const GoodputProblem& problem,
       make_step_terms(problem, frozen_reservations(problem), free_retraining(problem));
   double bound = arrivals_bound(problem);
   for (const LetterDetail detail : {LetterDetail::kExact, LetterDetail::kRelaxed}) {
-    const std::optional<LabelledMultisets> states =
-        LabelledMultisets::make(problem, make_alphabet(problem, detail), options.multisets_max);
-    if (!states.has_value()) {
+    const std::optional<LayoutGraph> graph = LayoutGraph::make(
+        problem, make_alphabet(problem, detail), GraphDetail::kMultisets, options.multisets_max);
+    if (!graph.has_value()) {
       continue;
     }
-    const std::optional<double> value = solve_multisets(problem, *states, steps, {}, budget);
+    const std::optional<double> value =
+        GraphProgram(problem, *graph, {.steps = steps}).value(budget);
     if (value.has_value()) {
       bound = std::min(bound, *value + kProofTolerance * std::abs(*value));
     }

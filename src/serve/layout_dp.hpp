@@ -21,8 +21,8 @@ struct LayoutDpOptions {
 /// The exact planner of one GPU over a window without retraining: dynamic program over labelled
 /// placed layouts (serving.md 2.4).
 ///
-/// Assumptions: no tenant has both a retraining job and a label that trains it (kInvalidInput:
-/// retraining_search.hpp plans those). Goodput never falls when an instance is added, so creations
+/// Assumptions: for no tenant is_worth_retraining() (kInvalidInput: retraining_search.hpp plans
+/// those). Goodput never falls when an instance is added, so creations
 /// and drops separate into closures.
 /// Exact ("layout-dp", kOptimal, bound == objective): warm-ups of 0 and 1 steps, creation costs,
 /// terminal value, frozen instances, floors, pair labels, the limit on changes; longer warm-ups and

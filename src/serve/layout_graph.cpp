@@ -1,0 +1,211 @@
+#include "serve/layout_graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace septule::serve {
+
+namespace {
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+std::uint32_t bit(int placement) {
+  return std::uint32_t{1} << static_cast<unsigned>(placement);
+}
+
+template <class T>
+void sort_unique(std::vector<T>& values) {
+  std::ranges::sort(values);
+  const auto rest = std::ranges::unique(values);
+  values.erase(rest.begin(), rest.end());
+}
+
+}  // namespace
+
+std::optional<LayoutGraph> LayoutGraph::make(const GoodputProblem& problem,
+                                             const LabelAlphabet& alphabet,
+                                             GraphDetail detail,
+                                             std::int64_t states_max) {
+  LayoutGraph graph(alphabet);
+  graph.detail_ = detail;
+  graph.tenants_ = problem.tenants.size();
+  graph.make_slots(*problem.lattice);
+  graph.make_legal(problem);
+  if (!graph.make_states(problem, states_max)) {
+    return std::nullopt;
+  }
+  graph.make_edges();
+  return graph;
+}
+
+void LayoutGraph::make_slots(const LayoutLattice& lattice) {
+  const auto add = [&](int size, int placement) {
+    for (int i = 0; i < static_cast<int>(alphabet_.letters[at(size)].size()); ++i) {
+      slots_.push_back({size, placement, i});
+    }
+  };
+  if (detail_ == GraphDetail::kPlaced) {
+    for (int p = 0; p < static_cast<int>(lattice.placements().size()); ++p) {
+      add(lattice.placements()[at(p)].size, p);
+    }
+    return;
+  }
+  for (int size = 0; size < static_cast<int>(lattice.sizes().size()); ++size) {
+    add(size, -1);
+  }
+}
+
+void LayoutGraph::make_legal(const GoodputProblem& problem) {
+  for (const LayoutLattice::PlacedSet& set : problem.lattice->placed_sets()) {
+    const bool is_beside_frozen = (set.placements & problem.frozen) == 0 &&
+                                  problem.lattice->is_legal(set.placements | problem.frozen);
+    if (is_beside_frozen) {
+      legal_sizes_.push_back(problem.lattice->multisets()[at(set.multiset)].counts);
+      legal_placements_.push_back(set.placements);
+    }
+  }
+  sort_unique(legal_sizes_);
+  sort_unique(legal_placements_);
+}
+
+bool LayoutGraph::is_legal(const Counts& counts, const SizeTable<int>& beside) const {
+  SizeTable<int> sizes = beside;
+  std::uint32_t placements = 0;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (counts[slot] == 0) {
+      continue;
+    }
+    sizes[at(slots_[slot].size)] += counts[slot];
+    if (slots_[slot].placement >= 0) {
+      if (counts[slot] > 1 || (placements & bit(slots_[slot].placement)) != 0) {
+        return false;
+      }
+      placements |= bit(slots_[slot].placement);
+    }
+  }
+  return std::ranges::binary_search(legal_sizes_, sizes) &&
+         (detail_ == GraphDetail::kMultisets ||
+          std::ranges::binary_search(legal_placements_, placements));
+}
+
+bool LayoutGraph::retrains_already(const GoodputProblem& problem,
+                                   const Counts& counts,
+                                   int tenant) const {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (counts[slot] > 0 && problem.labels[at(letter(slot).label)].retrains == tenant) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LayoutGraph::make_states(const GoodputProblem& problem, std::int64_t states_max) {
+  // Grown instance by instance: a state and a slot not before the last one used. Whatever is legal
+  // stays so without an instance, so nothing is missed.
+  std::vector<std::size_t> last_slot = {0};
+  counts_.emplace_back(slots_.size(), 0);
+  describe(problem, counts_.front());
+  for (std::size_t grown = 0; grown < counts_.size(); ++grown) {
+    for (std::size_t slot = last_slot[grown]; slot < slots_.size(); ++slot) {
+      const auto& retrains = problem.labels[at(letter(slot).label)].retrains;
+      if (retrains.has_value() && retrains_already(problem, counts_[grown], *retrains)) {
+        continue;
+      }
+      Counts counts = counts_[grown];
+      ++counts[slot];
+      if (!is_legal(counts, {})) {
+        continue;
+      }
+      if (std::ssize(counts_) >= states_max) {
+        return false;
+      }
+      describe(problem, counts);
+      counts_.push_back(std::move(counts));
+      last_slot.push_back(slot);
+    }
+  }
+  sorted_.resize(counts_.size());
+  std::iota(sorted_.begin(), sorted_.end(), 0U);
+  std::ranges::sort(sorted_, {}, [&](std::uint32_t i) -> const Counts& { return counts_[i]; });
+  return true;
+}
+
+void LayoutGraph::describe(const GoodputProblem& problem, const Counts& counts) {
+  const std::size_t base = ready_rps_.size();
+  ready_rps_.resize(base + tenants_, 0.0);
+  all_rps_.resize(base + tenants_, 0.0);
+  std::vector<Trainer> trainers;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (counts[slot] == 0) {
+      continue;
+    }
+    const std::size_t size = at(slots_[slot].size);
+    const Letter& held = letter(slot);
+    const Label& label = problem.labels[at(held.label)];
+    for (const Label::Output& output : label.serves) {
+      const double rps = counts[slot] * output.rate_rps[size];
+      all_rps_[base + at(output.tenant)] += rps;
+      ready_rps_[base + at(output.tenant)] += held.wait == 0 ? rps : 0.0;
+    }
+    if (label.retrains.has_value() && held.wait == 0) {
+      trainers.push_back({*label.retrains, label.speed[size]});
+    }
+  }
+  trainers_.push_back(std::move(trainers));
+}
+
+std::uint32_t LayoutGraph::index_of(const Counts& counts) const {
+  const auto found = std::ranges::lower_bound(
+      sorted_, counts, {}, [&](std::uint32_t i) -> const Counts& { return counts_[i]; });
+  SEPTULE_CHECK(found != sorted_.end() && counts_[*found] == counts, "the state is one of these");
+  return *found;
+}
+
+void LayoutGraph::make_edges() {
+  for (std::uint32_t state = 0; state < counts_.size(); ++state) {
+    Counts next(slots_.size(), 0);
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      if (counts_[state][slot] == 0) {
+        continue;
+      }
+      Counts less = counts_[state];
+      --less[slot];
+      edges_.push_back({state, index_of(less), slot});
+      // The letters of one size and place lie side by side.
+      const std::size_t to = slot - at(slots_[slot].letter) + at(letter(slot).next);
+      next[to] = static_cast<std::uint16_t>(next[to] + counts_[state][slot]);
+    }
+    advanced_.push_back(alphabet_.has_ages ? index_of(next) : state);
+    if (advanced_.back() != state) {
+      advances_.emplace_back(state, advanced_.back());
+    }
+  }
+  // Whoever is moved into must have moved on before: lexicographically greater counts are nearer to
+  // settled, as settled letters come first.
+  std::ranges::sort(
+      advances_, [&](const auto& a, const auto& b) { return counts_[a.first] > counts_[b.first]; });
+}
+
+std::size_t LayoutGraph::state_of(const GoodputProblem& problem,
+                                  const LabelledLayout& layout) const {
+  Counts counts(slots_.size(), 0);
+  for (const LabelledInstance& instance : layout) {
+    const int size = problem.lattice->placements()[at(instance.placement)].size;
+    const bool is_frozen = (problem.frozen & bit(instance.placement)) != 0;
+    const int settled = is_frozen ? -1 : alphabet_.settled(size, instance.label);
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      const Slot& at_slot = slots_[slot];
+      const bool is_there = at_slot.placement < 0 || at_slot.placement == instance.placement;
+      if (settled >= 0 && is_there && at_slot.size == size && at_slot.letter == settled) {
+        ++counts[slot];
+      }
+    }
+  }
+  return index_of(counts);
+}
+
+}  // namespace septule::serve
