@@ -16,8 +16,8 @@
 #include "serve/built_in_milp.hpp"
 #include "serve/fleet_plan.hpp"
 #include "serve/goodput_checker.hpp"
-#include "serve/layout_dp.hpp"
 #include "serve/migrator_window.hpp"
+#include "serve/retraining_search.hpp"
 #include "serve/window_milp.hpp"
 
 namespace septule::app {
@@ -96,19 +96,10 @@ serve::LabelledLayout initial_of(const serve::GoodputProblem& problem, const Gpu
   return layout;
 }
 
-bool has_retraining(const serve::GoodputProblem& problem) {
-  return std::ranges::any_of(problem.labels,
-                             [](const serve::Label& label) { return label.retrains.has_value(); });
-}
-
-/// The exact programs: those with retraining where there is any.
 Result<serve::GoodputPlan> plan_exactly(const PlanSettings& settings,
                                         const serve::GoodputProblem& problem) {
   WorkBudget budget(settings.units_max);
-  if (has_retraining(problem)) {
-    return Error{ErrorCode::kFailed, "retraining is not planned yet"};
-  }
-  return serve::plan_layouts(problem, budget);
+  return serve::plan_window(problem, budget);
 }
 
 /// The window ILP, which begins with the plan of the exact programs.
