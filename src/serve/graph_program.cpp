@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/check.hpp"
@@ -26,26 +27,86 @@ GraphProgram::GraphProgram(const GoodputProblem& problem,
       graph_(graph),
       input_(std::move(input)),
       step_s_(problem.step.to_seconds()) {
-  for (const WorkLevels& work : input_.tracked) {
-    strides_.push_back(width_);
-    width_ *= at(work.count);
+  make_axes();
+}
+
+/// The instance of a state that retrains a tracked tenant.
+const LayoutGraph::Trainer* GraphProgram::trainer(std::size_t state, std::size_t k) const {
+  for (const LayoutGraph::Trainer& trainer : graph_.trainers(state)) {
+    if (trainer.tenant == input_.tracked[k].tenant) {
+      return &trainer;
+    }
   }
-  done_.assign(width_, 0);
-  for (std::size_t g = 0; g < width_; ++g) {
+  return nullptr;
+}
+
+GraphProgram::Axes GraphProgram::axes_for(std::size_t state) const {
+  Axes axes;
+  for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
+    const WorkLevels& work = input_.tracked[k];
+    const LayoutGraph::Trainer* const held = trainer(state, k);
+    int width = work.count;
+    if (work.is_one_run()) {
+      width = held == nullptr ? 2 : static_cast<int>(work.row(held->speed).size());
+    }
+    axes.widths.push_back(width);
+    axes.strides.push_back(axes.total);
+    axes.total *= at(width);
+  }
+  for (std::size_t g = 0; g < axes.total; ++g) {
+    unsigned done = 0;
+    for (std::size_t k = 0; k < axes.widths.size(); ++k) {
+      const std::size_t level = g / axes.strides[k] % at(axes.widths[k]);
+      done |= level + 1 == at(axes.widths[k]) ? 1U << k : 0U;
+    }
+    axes.done.push_back(static_cast<std::uint8_t>(done));
+  }
+  return axes;
+}
+
+void GraphProgram::make_axes() {
+  std::map<std::vector<int>, std::size_t> known;
+  std::size_t offset = 0;
+  for (std::size_t state = 0; state < graph_.count(); ++state) {
+    std::vector<int> key;
     for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-      const std::size_t level = g / strides_[k] % at(input_.tracked[k].count);
-      done_[g] |= level + 1 == at(input_.tracked[k].count) ? 1U << k : 0U;
+      const WorkLevels& work = input_.tracked[k];
+      const LayoutGraph::Trainer* const held = work.is_one_run() ? trainer(state, k) : nullptr;
+      key.push_back(held == nullptr ? -1 : static_cast<int>(work.row(held->speed).size()));
+    }
+    const auto [found, is_new] = known.try_emplace(key, axes_.size());
+    if (is_new) {
+      axes_.push_back(axes_for(state));
+    }
+    axes_of_.push_back(found->second);
+    offsets_.push_back(offset);
+    offset += axes(state).total;
+  }
+  values_.assign(offset, kNever);
+  for (const LayoutGraph::Edge& edge : graph_.edges()) {
+    run_edge_.push_back(-1);
+    const auto& retrains = problem_.labels[at(graph_.letter(edge.slot).label)].retrains;
+    for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
+      if (input_.tracked[k].is_one_run() && retrains == input_.tracked[k].tenant) {
+        run_edge_.back() = static_cast<int>(k);
+      }
     }
   }
 }
 
 std::int64_t GraphProgram::units() const {
-  return static_cast<std::int64_t>(graph_.count() * width_) * problem_.step_count;
+  return static_cast<std::int64_t>(values_.size()) * problem_.step_count;
 }
 
 void GraphProgram::begin() {
-  values_.assign(graph_.count() * width_, kNever);
-  values_[graph_.state_of(problem_, problem_.initial) * width_] = 0;
+  std::ranges::fill(values_, kNever);
+  values_[offsets_[graph_.state_of(problem_, problem_.initial)]] = 0;
+  // A run in force may be given up before it counts as the only one.
+  LabelledLayout serving = problem_.initial;
+  std::erase_if(serving, [&](const LabelledInstance& instance) {
+    return problem_.labels[at(instance.label)].retrains.has_value();
+  });
+  values_[offsets_[graph_.state_of(problem_, serving)]] = 0;
   layers_.assign(at(problem_.step_count), {});
   checkpoints_.assign(at(problem_.step_count), {});
   open_.assign(input_.beside.size(), {});
@@ -60,33 +121,81 @@ void GraphProgram::begin() {
   }
 }
 
-bool GraphProgram::is_open(int t, std::size_t state) {
+bool GraphProgram::is_open(int t, std::size_t state) const {
   return open_.empty() || open_[at(t)][state] != 0;
 }
 
+bool GraphProgram::is_counted(int t, std::size_t k) const {
+  return t >= input_.tracked[k].release_step && t < input_.tracked[k].deadline_step;
+}
+
 void GraphProgram::raise(std::size_t to, std::size_t from, double cost) {
-  double* target = values_.data() + to * width_;
-  const double* source = values_.data() + from * width_;
-  for (std::size_t g = 0; g < width_; ++g) {
+  const std::size_t total = axes(to).total;
+  double* target = values_.data() + offsets_[to];
+  const double* source = values_.data() + offsets_[from];
+  for (std::size_t g = 0; g < total; ++g) {
     const double value = source[g] - cost;
     target[g] = target[g] > value ? target[g] : value;
+  }
+}
+
+/// The only run of a tracked tenant is over once complete: its last level becomes "complete".
+void GraphProgram::end_run(const LayoutGraph::Edge& edge, std::size_t k) {
+  const Axes& with = axes(edge.super);
+  const std::size_t stride = with.strides[k];
+  const std::size_t width = at(with.widths[k]);
+  const double* from = values_.data() + offsets_[edge.super] + (width - 1) * stride;
+  double* to = values_.data() + offsets_[edge.sub] + stride;
+  for (std::size_t high = 0; high < with.total / (stride * width); ++high) {
+    for (std::size_t low = 0; low < stride; ++low) {
+      to[low] = to[low] > from[low] ? to[low] : from[low];
+    }
+    from += stride * width;
+    to += stride * 2;
+  }
+}
+
+void GraphProgram::begin_run(const LayoutGraph::Edge& edge, std::size_t k, double cost) {
+  const Axes& with = axes(edge.super);
+  const std::size_t stride = with.strides[k];
+  const std::size_t width = at(with.widths[k]);
+  const double* from = values_.data() + offsets_[edge.sub];
+  double* to = values_.data() + offsets_[edge.super];
+  for (std::size_t high = 0; high < with.total / (stride * width); ++high) {
+    for (std::size_t low = 0; low < stride; ++low) {
+      const double value = from[low] - cost;
+      to[low] = to[low] > value ? to[low] : value;
+    }
+    from += stride * 2;
+    to += stride * width;
   }
 }
 
 void GraphProgram::drop() {
   const auto edges = graph_.edges();
   for (std::size_t i = edges.size(); i-- > 0;) {
-    if (graph_.letter(edges[i].slot).stay == 0) {
+    if (graph_.letter(edges[i].slot).stay > 0) {
+      continue;
+    }
+    if (run_edge_[i] >= 0) {
+      end_run(edges[i], at(run_edge_[i]));
+    } else {
       raise(edges[i].sub, edges[i].super, 0);
     }
   }
 }
 
 void GraphProgram::create(int t, bool Letter::* made) {
-  for (const LayoutGraph::Edge& edge : graph_.edges()) {
-    const Letter& created = graph_.letter(edge.slot);
-    if (created.*made && is_open(t, edge.super)) {
-      raise(edge.super, edge.sub, created.creation_cost);
+  const auto edges = graph_.edges();
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Letter& created = graph_.letter(edges[i].slot);
+    if (!(created.*made) || !is_open(t, edges[i].super)) {
+      continue;
+    }
+    if (run_edge_[i] >= 0) {
+      begin_run(edges[i], at(run_edge_[i]), created.creation_cost);
+    } else {
+      raise(edges[i].super, edges[i].sub, created.creation_cost);
     }
   }
 }
@@ -112,33 +221,31 @@ void GraphProgram::add_values(int t) {
       std::ranges::fill(values, kNever);
       continue;
     }
-    if (width_ == 1) {
+    if (values.size() == 1) {
       values[0] += value_of(input_.steps[at(t)], graph_.ready_rps(s), step_s_);
       continue;
     }
     const std::vector<double> worth = worths(input_.steps[at(t)], graph_.ready_rps(s));
-    for (std::size_t g = 0; g < width_; ++g) {
-      values[g] += worth[done_[g]];
+    const std::vector<std::uint8_t>& done = axes(s).done;
+    for (std::size_t g = 0; g < values.size(); ++g) {
+      values[g] += worth[done[g]];
     }
   }
 }
 
 void GraphProgram::train(std::size_t state, int t) {
-  for (const LayoutGraph::Trainer& trainer : graph_.trainers(state)) {
-    for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-      const WorkLevels& work = input_.tracked[k];
-      if (work.tenant == trainer.tenant && t >= work.release_step && t < work.deadline_step) {
-        move_levels(row(state), k, work.row(trainer.speed));
-      }
+  for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
+    const LayoutGraph::Trainer* const held = trainer(state, k);
+    if (held != nullptr && held->is_ready && is_counted(t, k)) {
+      move_levels(state, k, input_.tracked[k].row(held->speed));
     }
   }
 }
 
 /// Along one axis every level moves to its next one; from the top, so that nothing moves twice.
-void GraphProgram::move_levels(std::span<double> values,
-                               std::size_t k,
-                               const std::vector<int>& next) const {
-  const std::size_t stride = strides_[k];
+void GraphProgram::move_levels(std::size_t state, std::size_t k, const std::vector<int>& next) {
+  const std::span<double> values = row(state);
+  const std::size_t stride = axes(state).strides[k];
   const std::size_t block = stride * next.size();
   for (std::size_t high = 0; high < values.size(); high += block) {
     for (std::size_t level = next.size(); level-- > 0;) {
@@ -202,13 +309,18 @@ double GraphProgram::best(Node& node) const {
   double best = kNever;
   for (std::size_t s = 0; s < graph_.count(); ++s) {
     const std::vector<double> worth = worths(input_.steps.back(), graph_.all_rps(s));
-    for (std::size_t g = 0; g < width_; ++g) {
+    const Axes& layout = axes(s);
+    for (std::size_t g = 0; g < layout.total; ++g) {
       const double ending =
-          problem_.terminal_steps == 0 ? 0.0 : problem_.terminal_steps * worth[done_[g]];
-      const double here = values_[s * width_ + g] + ending;
+          problem_.terminal_steps == 0 ? 0.0 : problem_.terminal_steps * worth[layout.done[g]];
+      const double here = values_[offsets_[s] + g] + ending;
       if (here > best) {
         best = here;
-        node = {s, g};
+        node.state = s;
+        node.levels.clear();
+        for (std::size_t k = 0; k < layout.widths.size(); ++k) {
+          node.levels.push_back(static_cast<int>(g / layout.strides[k] % at(layout.widths[k])));
+        }
       }
     }
   }
@@ -235,7 +347,7 @@ std::optional<GraphAnswer> GraphProgram::solve(WorkBudget& budget) {
   Node node;
   answer.value = best(node);
   if (answer.value > kNever) {
-    answer.path = trace(node);
+    answer.path = trace(std::move(node));
   }
   return answer;
 }

@@ -29,14 +29,15 @@ struct GraphAnswer {
 /// The joint program of serving.md 2.5: that of layout_program.hpp on a LayoutGraph x the work
 /// levels of the tenants tracked. On multisets with levels rounded up: an upper bound on the
 /// objective of every plan whose untracked tenants have the terms given. On placed layouts with
-/// exact levels: the optimum. The limit on changes is forgotten.
+/// exact levels: the optimum. With levels of one run: the best plan of its kind, on multisets not a
+/// bound. The limit on changes is forgotten.
 /// Cost: one unit for each state, combination of levels and step (twice with the way back).
 /// Memory: values, and every sqrt(T)-th set of them with the way back. One owner.
 class GraphProgram {
  public:
   GraphProgram(const GoodputProblem& problem, const LayoutGraph& graph, GraphInput input);
 
-  /// States x combinations of levels x steps.
+  /// Values x steps.
   std::int64_t units() const;
   /// The value alone. Nothing if the budget ends.
   std::optional<double> value(WorkBudget& budget);
@@ -45,48 +46,61 @@ class GraphProgram {
   std::optional<GraphAnswer> solve(WorkBudget& budget);
 
  private:
-  struct Node {  // a state with levels
+  using Levels = std::vector<int>;  // by tracked tenant
+  struct Node {                     // a state with levels
     std::size_t state = 0;
-    std::size_t levels = 0;
+    Levels levels;
   };
-  struct Kept {  // what must be there at the begin of a step
-    LayoutGraph::Counts counts;
-    std::size_t levels = 0;
+  /// How a state's values are laid out: an axis of levels for each tracked tenant.
+  struct Axes {
+    std::vector<int> widths;
+    std::vector<std::size_t> strides;
+    std::size_t total = 1;
+    std::vector<std::uint8_t> done;  // by value: bit k = tracked tenant k is complete
   };
   struct Step;  // one step back
 
+  void make_axes();
+  Axes axes_for(std::size_t state) const;
+  const LayoutGraph::Trainer* trainer(std::size_t state, std::size_t k) const;
   void begin();
   bool run(int from, int to, WorkBudget& budget, int stretch);
   void run_step(int t, bool keeps_layer);
   void raise(std::size_t to, std::size_t from, double cost);
   void drop();
   void create(int t, bool Letter::* made);
+  void end_run(const LayoutGraph::Edge& edge, std::size_t k);
+  void begin_run(const LayoutGraph::Edge& edge, std::size_t k, double cost);
   void add_values(int t);
   void train(std::size_t state, int t);
-  void move_levels(std::span<double> values, std::size_t k, const std::vector<int>& next) const;
+  void move_levels(std::size_t state, std::size_t k, const std::vector<int>& next);
   void advance();
-  bool is_open(int t, std::size_t state);
+  bool is_open(int t, std::size_t state) const;
+  bool is_counted(int t, std::size_t k) const;
   std::vector<double> worths(StepTerms terms, std::span<const double> rps) const;
   double best(Node& node) const;
+  const Axes& axes(std::size_t state) const { return axes_[axes_of_[state]]; }
   std::span<double> row(std::size_t state) {
-    return std::span(values_).subspan(state * width_, width_);
+    return std::span(values_).subspan(offsets_[state], axes(state).total);
   }
   std::span<const double> layer(int t);
-  std::vector<LayoutGraph::Counts> trace(const Node& last);
-  Step step_back(int t, const Kept& kept);
-  void offer_levels(int t, std::size_t state, const Kept& kept, Step& step);
-  bool compare(int t, std::size_t state, const Kept& kept, Step& step) const;
+  std::vector<LayoutGraph::Counts> trace(Node last);
+  Step step_back(int t, const Node& kept);
+  bool compare(int t, std::size_t state, const Node& kept, Step& step) const;
+  std::vector<int> levels_before(int t, std::size_t state, std::size_t k, const Node& kept) const;
+  void offer_levels(int t, std::size_t state, const Node& kept, Step& step);
 
   const GoodputProblem& problem_;
   const LayoutGraph& graph_;
   GraphInput input_;
   double step_s_;
-  std::size_t width_ = 1;                        // combinations of levels
-  std::vector<std::size_t> strides_;             // of a tracked tenant's level
-  std::vector<unsigned> done_;                   // by combination: bit k = tracked tenant k is done
-  std::vector<double> values_;                   // by state, then combination
-  std::vector<std::vector<std::uint8_t>> open_;  // by step, as far as `beside` needs it
-  std::vector<std::vector<double>> layers_;      // after the value of a step; empty = not kept
+  std::vector<Axes> axes_;            // distinct ones
+  std::vector<std::size_t> axes_of_;  // by state
+  std::vector<std::size_t> offsets_;  // by state
+  std::vector<int> run_edge_;         // by edge: tracked tenant whose only run it begins; -1
+  std::vector<double> values_;        // by state, then levels
+  std::vector<std::vector<std::uint8_t>> open_;   // by step, as far as `beside` needs it
+  std::vector<std::vector<double>> layers_;       // after the value of a step; empty = not kept
   std::vector<std::vector<double>> checkpoints_;  // before a step; empty = not kept
   int stretch_ = 1;
 };

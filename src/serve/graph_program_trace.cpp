@@ -46,21 +46,22 @@ std::span<const double> GraphProgram::layer(int t) {
 
 /// What is owned in step t if `state` serves in it and `kept` is there after it; false if that
 /// takes a creation or a drop that is not allowed.
-bool GraphProgram::compare(int t, std::size_t state, const Kept& kept, Step& step) const {
+bool GraphProgram::compare(int t, std::size_t state, const Node& kept, Step& step) const {
   const LayoutGraph::Counts& later = graph_.counts(graph_.advanced(state));
+  const LayoutGraph::Counts& wanted = graph_.counts(kept.state);
   step.owned_here = later;
   step.cost_here = 0;
   step.created_here = 0;
   step.dropped_here = 0;
   const bool may_drop = t + 1 < problem_.step_count;
   for (std::size_t slot = 0; slot < later.size(); ++slot) {
-    const int missing = kept.counts[slot] - later[slot];
+    const int missing = wanted[slot] - later[slot];
     const Letter& letter = graph_.letter(slot);
     if (missing > 0) {
       if (!letter.is_made_late) {
         return false;
       }
-      step.owned_here[slot] = kept.counts[slot];
+      step.owned_here[slot] = wanted[slot];
       step.created_here += missing;
       step.cost_here += missing * letter.creation_cost;
     } else if (missing < 0) {
@@ -77,33 +78,58 @@ bool GraphProgram::compare(int t, std::size_t state, const Kept& kept, Step& ste
   return graph_.is_legal(step.owned_here, input_.beside.empty() ? none : input_.beside[at(t)]);
 }
 
-/// Tries all levels before step t that the state's training turns into the kept ones.
-void GraphProgram::offer_levels(int t, std::size_t state, const Kept& kept, Step& step) {
-  std::vector<std::size_t> before = {0};
-  for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-    const WorkLevels& work = input_.tracked[k];
-    const std::size_t level = kept.levels / strides_[k] % at(work.count);
-    const std::vector<int>* next = nullptr;
-    for (const LayoutGraph::Trainer& trainer : graph_.trainers(state)) {
-      const bool is_counted = t >= work.release_step && t < work.deadline_step;
-      if (trainer.tenant == work.tenant && is_counted) {
-        next = &work.row(trainer.speed);
-      }
+/// The levels of one tracked tenant before step t from which `state` leads to the kept one.
+std::vector<int> GraphProgram::levels_before(int t,
+                                             std::size_t state,
+                                             std::size_t k,
+                                             const Node& kept) const {
+  const WorkLevels& work = input_.tracked[k];
+  const LayoutGraph::Trainer* const held = trainer(state, k);
+  const int width = axes(state).widths[k];
+  int level = kept.levels[k];  // after step t, on this state's axis
+  if (work.is_one_run()) {
+    const LayoutGraph::Trainer* const later = trainer(kept.state, k);
+    const bool is_over = held != nullptr && later == nullptr;
+    const bool begins = held == nullptr && later != nullptr;
+    const bool is_other = held != nullptr && later != nullptr && held->speed != later->speed;
+    if (is_other || (begins && level != 0) || (is_over && level != 1)) {
+      return {};
     }
-    std::vector<std::size_t> longer;
-    for (std::size_t from = 0; from <= level; ++from) {
-      const std::size_t to = next == nullptr ? from : at((*next)[from]);
-      for (const std::size_t base : before) {
-        if (to == level) {
-          longer.push_back(base + from * strides_[k]);
-        }
+    level = is_over ? width - 1 : level;
+  }
+  if (held == nullptr || !held->is_ready || !is_counted(t, k)) {
+    return {level};
+  }
+  const std::vector<int>& next = work.row(held->speed);
+  std::vector<int> before;
+  for (int from = 0; from <= level; ++from) {
+    if (next[at(from)] == level) {
+      before.push_back(from);
+    }
+  }
+  return before;
+}
+
+/// Tries all levels before step t that lead to the kept ones.
+void GraphProgram::offer_levels(int t, std::size_t state, const Node& kept, Step& step) {
+  std::vector<Levels> before = {{}};
+  for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
+    std::vector<Levels> longer;
+    for (const int level : levels_before(t, state, k, kept)) {
+      for (const Levels& base : before) {
+        longer.push_back(base);
+        longer.back().push_back(level);
       }
     }
     before = std::move(longer);
   }
   const std::span<const double> values = layer(t);
-  for (const std::size_t levels : before) {
-    const double value = values[state * width_ + levels] - step.cost_here;
+  for (const Levels& levels : before) {
+    std::size_t index = offsets_[state];
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      index += at(levels[k]) * axes(state).strides[k];
+    }
+    const double value = values[index] - step.cost_here;
     const bool is_tie = value == step.value && value > kNever;
     const bool is_calmer = step.created_here < step.created ||
                            (step.created_here == step.created && step.dropped_here < step.dropped);
@@ -117,7 +143,7 @@ void GraphProgram::offer_levels(int t, std::size_t state, const Kept& kept, Step
   }
 }
 
-GraphProgram::Step GraphProgram::step_back(int t, const Kept& kept) {
+GraphProgram::Step GraphProgram::step_back(int t, const Node& kept) {
   Step step;
   for (std::size_t state = 0; state < graph_.count(); ++state) {
     if (is_open(t, state) && compare(t, state, kept, step)) {
@@ -128,13 +154,13 @@ GraphProgram::Step GraphProgram::step_back(int t, const Kept& kept) {
   return step;
 }
 
-std::vector<LayoutGraph::Counts> GraphProgram::trace(const Node& last) {
+std::vector<LayoutGraph::Counts> GraphProgram::trace(Node last) {
   std::vector<LayoutGraph::Counts> path(at(problem_.step_count));
-  Kept kept{graph_.counts(last.state), last.levels};
+  Node kept = std::move(last);
   for (int t = problem_.step_count - 1; t >= 0; --t) {
     Step step = step_back(t, kept);
     path[at(t)] = std::move(step.owned);
-    kept = {graph_.counts(step.best.state), step.best.levels};
+    kept = std::move(step.best);
   }
   return path;
 }

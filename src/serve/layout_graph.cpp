@@ -151,8 +151,8 @@ void LayoutGraph::describe(const GoodputProblem& problem, const Counts& counts) 
       all_rps_[base + at(output.tenant)] += rps;
       ready_rps_[base + at(output.tenant)] += held.wait == 0 ? rps : 0.0;
     }
-    if (label.retrains.has_value() && held.wait == 0) {
-      trainers.push_back({*label.retrains, label.speed[size]});
+    if (label.retrains.has_value()) {
+      trainers.push_back({*label.retrains, label.speed[size], held.wait == 0});
     }
   }
   trainers_.push_back(std::move(trainers));

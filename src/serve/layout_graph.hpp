@@ -37,10 +37,11 @@ class LayoutGraph {
     std::uint32_t sub = 0;
     std::uint32_t slot = 0;
   };
-  /// The instance that retrains a tenant, once ready.
+  /// The instance that retrains a tenant.
   struct Trainer {
     int tenant = 0;
     double speed = 0;
+    bool is_ready = false;
   };
 
   /// Nothing if there are more than `states_max` states.

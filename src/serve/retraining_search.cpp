@@ -20,6 +20,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kProofTolerance = 1e-9;
 constexpr int kLevelsMax = 512;
 constexpr int kLevelsMin = 6;
+constexpr std::size_t kGroupMax = 3;
 constexpr std::int64_t kGraphStatesMax = 120'000;
 
 std::size_t at(int index) {
@@ -56,12 +57,11 @@ std::int64_t combinations(std::span<const WorkLevels> tracked) {
 /// levels are too many.
 std::vector<WorkLevels> levels_for(const GoodputProblem& problem,
                                    std::span<const int> tenants,
-                                   WorkRounding rounding,
                                    std::int64_t product_max) {
   for (int count = kLevelsMax; count >= kLevelsMin; count = count * 7 / 8) {
     std::vector<WorkLevels> tracked;
     for (const int m : tenants) {
-      tracked.push_back(make_work_levels(problem, m, count, rounding));
+      tracked.push_back(make_work_levels(problem, m, count, WorkRounding::kUp));
     }
     if (combinations(tracked) <= product_max) {
       return tracked;
@@ -94,7 +94,6 @@ struct Joint {
 };
 Joint make_joint(const GoodputProblem& problem,
                  std::span<const int> group,
-                 WorkRounding rounding,
                  std::int64_t units_max) {
   Joint joint;
   for (const LetterDetail detail : {LetterDetail::kExact, LetterDetail::kRelaxed}) {
@@ -104,7 +103,7 @@ Joint make_joint(const GoodputProblem& problem,
       continue;
     }
     const std::int64_t each = static_cast<std::int64_t>(joint.graph->count()) * problem.step_count;
-    joint.tracked = levels_for(problem, group, rounding, units_max / each);
+    joint.tracked = levels_for(problem, group, units_max / each);
     if (!joint.tracked.empty()) {
       return joint;
     }
@@ -129,7 +128,7 @@ Result<WindowBound> bound_of(const GoodputProblem& problem,
     bool has_any = false;
     for (const std::vector<int>& group : groups_of(tenants, size)) {
       const std::int64_t units = std::min(options.joint_units_max, budget.units_left());
-      Joint joint = make_joint(problem, group, WorkRounding::kUp, units);
+      Joint joint = make_joint(problem, group, units);
       if (joint.tracked.empty()) {
         continue;
       }
@@ -249,9 +248,10 @@ class RetrainingSearch {
     return {};
   }
 
+  /// Runs of as many tenants together as fit, in turn.
   void descend() {
-    std::size_t size = std::min<std::size_t>(tenants_.size(), 2);
-    for (int pass = 0; pass < options_.passes_max; ++pass) {
+    std::size_t size = std::min<std::size_t>(tenants_.size(), kGroupMax);
+    for (int pass = 0; pass < options_.passes_max;) {
       const RetrainingRuns before = runs_;
       bool has_any = false;
       for (const std::vector<int>& group : groups_of(tenants_, size)) {
@@ -261,6 +261,7 @@ class RetrainingSearch {
         --size;
         continue;
       }
+      ++pass;
       if (runs_ == before || size == tenants_.size()) {
         return;
       }
@@ -269,9 +270,14 @@ class RetrainingSearch {
 
   /// Plans the runs of a group anew beside the others'; false if that does not fit.
   bool improve(const std::vector<int>& group) {
-    const std::int64_t units = std::min(options_.joint_units_max, budget_.units_left() / 2);
-    Joint joint = make_joint(slowed_, group, WorkRounding::kDown, units);
-    if (joint.tracked.empty()) {
+    const LabelAlphabet exact = make_alphabet(slowed_, LetterDetail::kExact, mask_of(group));
+    std::optional<LayoutGraph> graph =
+        LayoutGraph::make(slowed_, exact, GraphDetail::kMultisets, kGraphStatesMax);
+    if (!graph.has_value()) {
+      const LabelAlphabet less = make_alphabet(slowed_, LetterDetail::kRelaxed, mask_of(group));
+      graph = LayoutGraph::make(slowed_, less, GraphDetail::kMultisets, kGraphStatesMax);
+    }
+    if (!graph.has_value()) {
       return false;
     }
     RetrainingRuns others = runs_;
@@ -281,15 +287,20 @@ class RetrainingSearch {
     const std::vector<std::optional<int>> from = complete_runs(problem_, others);
     GraphInput input;
     input.steps = make_step_terms(problem_, frozen_reservations(problem_), from);
-    input.tracked = std::move(joint.tracked);
     input.beside = sizes_beside(problem_, others);
-    const std::optional<GraphAnswer> answer =
-        GraphProgram(slowed_, *joint.graph, std::move(input)).solve(budget_);
+    for (const int m : group) {
+      input.tracked.push_back(make_run_levels(slowed_, m));
+    }
+    GraphProgram program(slowed_, *graph, std::move(input));
+    if (program.units() > std::min(options_.joint_units_max, budget_.units_left() / 2)) {
+      return false;
+    }
+    const std::optional<GraphAnswer> answer = program.solve(budget_);
     if (!answer.has_value() || answer->path.empty() || answer->value < best_joint_) {
       return answer.has_value();
     }
     best_joint_ = answer->value;
-    RetrainingRuns runs = runs_of(problem_, *joint.graph, answer->path, group);
+    RetrainingRuns runs = runs_of(problem_, *graph, answer->path, group);
     runs.insert(runs.end(), others.begin(), others.end());
     std::ranges::stable_sort(
         runs, {}, [](const RetrainingRun& run) { return std::pair(run.tenant, run.begin); });

@@ -117,20 +117,8 @@ std::vector<std::vector<int>> merged(const std::vector<std::vector<int>>& next) 
   return out;
 }
 
-}  // namespace
-
-const std::vector<int>& WorkLevels::row(double speed) const {
-  const auto found = std::ranges::find(speeds, speed);
-  SEPTULE_CHECK(found != speeds.end(), "the speed is one of the tenant's labels");
-  return next[static_cast<std::size_t>(found - speeds.begin())];
-}
-
-WorkLevels make_work_levels(const GoodputProblem& problem,
-                            int tenant,
-                            int count_max,
-                            WorkRounding rounding) {
+WorkLevels levels_without_rows(const GoodputProblem& problem, int tenant) {
   const GoodputTenant& who = problem.tenants[at(tenant)];
-  const double work = who.retraining->work_s;
   WorkLevels levels;
   levels.tenant = tenant;
   levels.release_step = who.retraining->release_step;
@@ -143,8 +131,27 @@ WorkLevels make_work_levels(const GoodputProblem& problem,
       }
     }
   }
-  tidy(levels.speeds, 0);
+  std::ranges::sort(levels.speeds);
+  const auto rest = std::ranges::unique(levels.speeds);
+  levels.speeds.erase(rest.begin(), rest.end());
   SEPTULE_CHECK(!levels.speeds.empty(), "a tenant that retrains has a label for it");
+  return levels;
+}
+
+}  // namespace
+
+const std::vector<int>& WorkLevels::row(double speed) const {
+  const auto found = std::ranges::find(speeds, speed);
+  SEPTULE_CHECK(found != speeds.end(), "the speed is one of the tenant's labels");
+  return next[static_cast<std::size_t>(found - speeds.begin())];
+}
+
+WorkLevels make_work_levels(const GoodputProblem& problem,
+                            int tenant,
+                            int count_max,
+                            WorkRounding rounding) {
+  WorkLevels levels = levels_without_rows(problem, tenant);
+  const double work = problem.tenants[at(tenant)].retraining->work_s;
   std::vector<double> gains;
   for (const double speed : levels.speeds) {
     gains.push_back(speed * problem.step.to_seconds());
@@ -165,6 +172,22 @@ WorkLevels make_work_levels(const GoodputProblem& problem,
   levels.is_exact = false;
   levels.next = transitions(grid_of(work, count_max - 1), gains, work, rounding);
   levels.count = count_max;
+  return levels;
+}
+
+WorkLevels make_run_levels(const GoodputProblem& problem, int tenant) {
+  WorkLevels levels = levels_without_rows(problem, tenant);
+  for (const double speed : levels.speeds) {
+    const double gain = speed * problem.step.to_seconds();
+    const double steps = problem.tenants[at(tenant)].retraining->work_s / gain;
+    const double whole = std::ceil(steps * (1 - kTolerance));
+    // Longer than the window is never complete.
+    const int last = static_cast<int>(std::min(whole, problem.step_count + 1.0));
+    std::vector<int>& row = levels.next.emplace_back();
+    for (int level = 0; level <= last; ++level) {
+      row.push_back(std::min(level + 1, last));
+    }
+  }
   return levels;
 }
 

@@ -7,10 +7,13 @@
 
 namespace septule::serve {
 
-/// Retraining work done by one tenant, told apart as finely as it matters: levels 0 .. count - 1
-/// ascend, the last one is "complete". A ready instance moves the level once a step.
+/// Retraining work done by one tenant, told apart as finely as it matters. Levels ascend, the last
+/// one is "complete". A ready instance moves the level once a step.
 struct WorkLevels {
   int tenant = 0;
+  /// Levels of every state; 0 = one run only: a state without an instance that retrains the tenant
+  /// has the levels 0 (nothing done) and 1 (complete), one with it the steps done so far. Then runs
+  /// that are broken off are not told apart from none.
   int count = 0;
   std::vector<double> speeds;          ///< of the tenant's labels, distinct, ascending
   std::vector<std::vector<int>> next;  ///< by speed, then level; never below the level
@@ -19,6 +22,7 @@ struct WorkLevels {
   double worth_after = 0;  ///< weight * accuracy_after
   bool is_exact = false;   ///< completes in the levels exactly when it does in seconds
 
+  bool is_one_run() const { return count == 0; }
   /// The row of `next` of this speed, which must be one of `speeds`.
   const std::vector<int>& row(double speed) const;
 };
@@ -37,5 +41,7 @@ WorkLevels make_work_levels(const GoodputProblem& problem,
                             int tenant,
                             int count_max,
                             WorkRounding rounding);
+/// Levels of one run on one size: many fewer values, and all that good plans use.
+WorkLevels make_run_levels(const GoodputProblem& problem, int tenant);
 
 }  // namespace septule::serve
