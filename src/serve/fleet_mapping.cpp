@@ -1,9 +1,11 @@
 #include "serve/fleet_mapping.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +72,11 @@ class Mapper {
   /// What no assignment keeps more than, by the prices of this round.
   int kept_bound(const Round& round) const;
   void change_prices(const Round& round, int number);
+  int change_in_place(int gpu, int sign, Round& round) const;
+  void put_best_set(int gpu, int layout, Round& round) const;
+  bool swap_layouts(int one, int other, Round& round) const;
+  bool is_content(int gpu, const Round& round) const;
+  void improve(Round& round, int bound) const;
   FleetMapping settle(const Round& round) const;
   void place_missing(const Round& round, FleetMapping& mapping) const;
 
@@ -223,6 +230,111 @@ void Mapper::change_prices(const Round& round, int number) {
   }
 }
 
+/// Takes a GPU's residents in place out of the counts or puts them in; what is kept changes by so
+/// much.
+int Mapper::change_in_place(int gpu, int sign, Round& round) const {
+  int change = 0;
+  for (const Holding& holding : current_[at(gpu)]) {
+    if (is_resident(holding) && (round.sets[at(gpu)] & bit(holding.placement)) != 0) {
+      const std::size_t size = size_of(holding.placement);
+      int& count = round.in_place[at(holding.tenant)][size];
+      change -= std::min(count, wanted(holding.tenant, size));
+      count += sign;
+      change += std::min(count, wanted(holding.tenant, size));
+    }
+  }
+  return change;
+}
+
+/// Gives a GPU that is not in the counts a layout, placed so that the most is kept.
+void Mapper::put_best_set(int gpu, int layout, Round& round) const {
+  round.layout[at(gpu)] = layout;
+  if (std::cmp_equal(layout, plan_.layouts.size())) {
+    round.sets[at(gpu)] = 0;
+    return;
+  }
+  std::optional<std::uint32_t> best;
+  int best_change = 0;
+  for (const std::uint32_t set : lattice_.sets_of(plan_.layouts[at(layout)].multiset)) {
+    round.sets[at(gpu)] = set;
+    const int change = change_in_place(gpu, 1, round);
+    change_in_place(gpu, -1, round);
+    if (!best || change > best_change) {
+      best = set;
+      best_change = change;
+    }
+  }
+  round.sets[at(gpu)] = checked_value(best, "a multiset has a placed layout");
+}
+
+/// Exchanges the layouts of two GPUs (of one with itself: places it anew) if more is kept then.
+bool Mapper::swap_layouts(int one, int other, Round& round) const {
+  const std::array<std::pair<int, std::uint32_t>, 2> before = {
+      std::pair(round.layout[at(one)], round.sets[at(one)]),
+      std::pair(round.layout[at(other)], round.sets[at(other)])};
+  const bool is_pair = one != other;
+  int change = change_in_place(one, -1, round);
+  change += is_pair ? change_in_place(other, -1, round) : 0;
+  put_best_set(one, before[1].first, round);
+  change += change_in_place(one, 1, round);
+  if (is_pair) {
+    put_best_set(other, before[0].first, round);
+    change += change_in_place(other, 1, round);
+  }
+  if (change > 0) {
+    return true;
+  }
+  change_in_place(one, -1, round);
+  if (is_pair) {
+    change_in_place(other, -1, round);
+    std::tie(round.layout[at(other)], round.sets[at(other)]) = before[1];
+    change_in_place(other, 1, round);
+  }
+  std::tie(round.layout[at(one)], round.sets[at(one)]) = before[0];
+  change_in_place(one, 1, round);
+  return false;
+}
+
+/// Whether everything on it that could stay stays, and none of it is too much.
+bool Mapper::is_content(int gpu, const Round& round) const {
+  return std::ranges::all_of(current_[at(gpu)], [&](const Holding& holding) {
+    if (!is_resident(holding)) {
+      return true;
+    }
+    const std::size_t size = size_of(holding.placement);
+    const int count = round.in_place[at(holding.tenant)][size];
+    const bool is_in_place = (round.sets[at(gpu)] & bit(holding.placement)) != 0;
+    return is_in_place ? count <= wanted(holding.tenant, size)
+                       : count >= wanted(holding.tenant, size);
+  });
+}
+
+/// Exchanges layouts of pairs as long as more is kept, a few passes and so many tries.
+void Mapper::improve(Round& round, int bound) const {
+  constexpr int kPasses = 3;
+  int tries_left = 20000;
+  const auto gpus = static_cast<int>(current_.size());
+  bool is_changed = true;
+  for (int pass = 0; pass < kPasses && is_changed; ++pass) {
+    is_changed = false;
+    for (int one = 0; one < gpus; ++one) {
+      if (is_content(one, round)) {
+        continue;
+      }
+      for (int other = 0; other < gpus && tries_left > 0; ++other) {
+        const bool is_other_layout = round.layout[at(one)] != round.layout[at(other)];
+        if (one == other || is_other_layout) {
+          --tries_left;
+          is_changed = swap_layouts(one, other, round) || is_changed;
+        }
+      }
+    }
+    if (kept_of(round) >= bound) {
+      return;
+    }
+  }
+}
+
 /// Free places in order of preference, each to the first tenant that still wants one of its size.
 void Mapper::place_missing(const Round& round, FleetMapping& mapping) const {
   std::vector<SizeTable<int>> missing = plan_.instances;
@@ -321,7 +433,11 @@ FleetMapping Mapper::run() {
       best = std::move(round);
     }
   }
-  FleetMapping mapping = settle(checked_value(std::move(best), "there is a first round"));
+  Round chosen = checked_value(std::move(best), "there is a first round");
+  if (best_kept < bound) {
+    improve(chosen, bound);
+  }
+  FleetMapping mapping = settle(chosen);
   mapping.touched_bound = held + total - 2 * bound;
   return mapping;
 }

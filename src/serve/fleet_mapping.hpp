@@ -30,7 +30,8 @@ struct FleetMapping {
 /// instances go. Steps: layouts to GPUs by an exact assignment, a GPU being worth the instances
 /// that stay where they are; a tenant that has more instances of a size than the plan gives it
 /// counts by prices (subgradient of the Lagrangian, a few rounds, the best round is taken), whose
-/// dual value is the bound. Then the first residents up to what the plan gives stay, and what is
+/// dual value is the bound; then pairs of GPUs exchange layouts as long as more stays. Then the
+/// first residents up to what the plan gives stay, and what is
 /// missing goes to free places: where nothing is in force first, then where an instance of the same
 /// size only changes its tenant. Ties: lowest GPU, lowest placement, lowest tenant.
 /// Source: ours. Cost: rounds x GPUs x placed layouts of the plan.
