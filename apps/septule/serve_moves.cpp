@@ -1,230 +1,29 @@
 #include "septule/serve_moves.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "gpu/layout_request.hpp"
-#include "gpu/partition_checker.hpp"
+#include "base/text.hpp"
+#include "gpu/partition.hpp"
 #include "gpu/transition.hpp"
 #include "interop/nvidia_smi_commands.hpp"
 #include "interop/nvidia_smi_script.hpp"
 #include "septule/inputs.hpp"
 #include "septule/packing_view.hpp"
-#include "septule/serve_split.hpp"
 #include "septule/transition_view.hpp"
+#include "serve/fleet_mapping.hpp"
+#include "serve/fleet_moves.hpp"
+#include "serve/gpu_holding.hpp"
 
 namespace septule::app {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A part of the moves that may begin once the part before is done and its processes are warm.
-struct MovePhase {
-  const char* name;
-  gpu::Transition transition;
-};
-
-struct FleetMoves {
-  std::vector<gpu::DesiredGpu> goal;  ///< by GPU
-  std::vector<MovePhase> phases;      ///< those without steps are left out
-  std::string undone;                 ///< what cannot be done now; empty = nothing
-};
-
-/// Instances of one GPU of the plan, by size; how many GPUs have just these.
-struct UsedLayout {
-  serve::SizeTable<int> counts{};
-  int gpus = 0;
-};
-
-/// What tenants get, GPU by GPU: an instance that nobody gets need not be made.
-std::vector<UsedLayout> used_layouts(const FleetAnswer& answer) {
-  std::vector<UsedLayout> layouts;
-  const serve::LayoutLattice& lattice = *answer.input->lattice;
-  for (const GpuShare& share : split_fleet(*answer.input, answer.plan, answer.plan.gpus)) {
-    UsedLayout one{.counts = {}, .gpus = 1};
-    for (const serve::LabelledInstance& instance : share.layout) {
-      const auto& placement = lattice.placements()[static_cast<std::size_t>(instance.placement)];
-      ++one.counts[static_cast<std::size_t>(placement.size)];
-    }
-    const auto same = std::ranges::find(layouts, one.counts, &UsedLayout::counts);
-    if (same != layouts.end()) {
-      ++same->gpus;
-    } else if (!share.layout.empty()) {
-      layouts.push_back(one);
-    }
-  }
-  return layouts;
-}
-
-gpu::LayoutRequest request_of(const serve::LayoutLattice& lattice, const UsedLayout& layout) {
-  gpu::LayoutRequest request;
-  for (std::size_t size = lattice.sizes().size(); size-- > 0;) {
-    const ProfileIndex profile = lattice.sizes()[size].profile;
-    for (int i = 0; i < layout.counts[size]; ++i) {
-      request.instances.push_back({.profile = profile,
-                                   .start = {},
-                                   .compute_instances = {},
-                                   .text = lattice.geometry().profile(profile).name});
-    }
-  }
-  return request;
-}
-
-/// One way to give a GPU a layout, and what that touches.
-struct Candidate {
-  std::size_t gpu = 0;
-  std::size_t layout = 0;
-  gpu::Partition partition;
-  std::size_t undone = 0;
-  std::size_t steps = 0;
-};
-
-Result<Candidate> candidate_of(const gpu::ObservedGpu& gpu,
-                               const gpu::LayoutRequest& request,
-                               const gpu::LatencyTable& latencies) {
-  Candidate candidate;
-  SEPTULE_TRY(candidate.partition, gpu::place_near(gpu, request));
-  const std::vector<gpu::DesiredGpu> goal = {
-      {.index = gpu.index, .partition = candidate.partition}};
-  SEPTULE_TRY(const gpu::Transition transition,
-              gpu::plan_transition({.node = {}, .gpus = {gpu}}, goal, latencies));
-  candidate.undone = transition.gpus.front().undone.size();
-  candidate.steps = transition.step_count();
-  return candidate;
-}
-
-/// Gives every layout of the plan to a GPU: the pair that leaves least undone and has the fewest
-/// steps first, again and again; ties by GPU, then layout.
-Result<std::vector<gpu::DesiredGpu>> goal_of(const FleetAnswer& answer,
-                                             const gpu::Inventory& node,
-                                             const gpu::LatencyTable& latencies) {
-  std::vector<UsedLayout> left = used_layouts(answer);
-  std::vector<Candidate> candidates;
-  for (std::size_t g = 0; g < node.gpus.size(); ++g) {
-    for (std::size_t l = 0; l < left.size(); ++l) {
-      SEPTULE_TRY(
-          Candidate candidate,
-          candidate_of(node.gpus[g], request_of(*answer.input->lattice, left[l]), latencies));
-      candidate.gpu = g;
-      candidate.layout = l;
-      candidates.push_back(std::move(candidate));
-    }
-  }
-  std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
-    return std::tuple(one.undone, one.steps, one.gpu, one.layout);
-  });
-  std::vector<bool> is_taken(node.gpus.size());
-  std::vector<gpu::DesiredGpu> goal;
-  for (const Candidate& candidate : candidates) {
-    if (!is_taken[candidate.gpu] && left[candidate.layout].gpus > 0) {
-      is_taken[candidate.gpu] = true;
-      --left[candidate.layout].gpus;
-      goal.push_back({.index = node.gpus[candidate.gpu].index, .partition = candidate.partition});
-    }
-  }
-  std::ranges::sort(goal, {}, &gpu::DesiredGpu::index);
-  return goal;
-}
-
-/// What exists with as much of the goal as fits beside it: nothing is destroyed to get there.
-gpu::DesiredGpu beside(const gpu::ObservedGpu& gpu, const gpu::DesiredGpu& goal) {
-  gpu::DesiredGpu both{.index = gpu.index, .partition = gpu.partition()};
-  for (const gpu::GpuInstance& wanted : goal.partition.instances) {
-    const bool is_there = std::ranges::any_of(
-        both.partition.instances,
-        [&](const gpu::GpuInstance& one) { return one.placed == wanted.placed; });
-    if (is_there) {
-      continue;
-    }
-    gpu::DesiredGpu more = both;
-    more.partition.instances.push_back(wanted);
-    gpu::canonicalise(more.partition);
-    if (gpu::check_partition(*gpu.geometry, more.partition).empty()) {
-      both = std::move(more);
-    }
-  }
-  return both;
-}
-
-/// First what fits beside what exists, so that it can warm up while the old goes on; then the rest.
-Result<FleetMoves> moves_of(const FleetAnswer& answer,
-                            const gpu::Inventory& node,
-                            const gpu::LatencyTable& latencies) {
-  FleetMoves moves;
-  SEPTULE_TRY(moves.goal, goal_of(answer, node, latencies));
-  std::vector<gpu::DesiredGpu> first;
-  for (const gpu::DesiredGpu& goal : moves.goal) {
-    const gpu::ObservedGpu* gpu = find_gpu(node, goal.index);
-    SEPTULE_CHECK(gpu != nullptr, "a goal is for a GPU of the node");
-    first.push_back(beside(*gpu, goal));
-  }
-  SEPTULE_TRY(gpu::Transition create, gpu::plan_transition(node, first, latencies));
-  const gpu::Inventory between = inventory_after(node, first);
-  SEPTULE_TRY(gpu::Transition rest, gpu::plan_transition(between, moves.goal, latencies));
-  moves.undone = undone_summary(rest);
-  if (create.step_count() > 0) {
-    moves.phases.push_back({"create beside what exists", std::move(create)});
-  }
-  if (rest.step_count() > 0) {
-    moves.phases.push_back({"destroy what is not needed, create the rest", std::move(rest)});
-  }
-  return moves;
-}
-
-std::string script_of(const FleetMoves& moves) {
-  std::string script(interop::kScriptHead);
-  std::size_t total = 0;
-  for (const MovePhase& phase : moves.phases) {
-    total += interop::smi_commands(phase.transition).size();
-  }
-  script += fmt::format("\nsteps={}\n", total);
-  for (std::size_t i = 0; i < moves.phases.size(); ++i) {
-    script += fmt::format(
-        "\n# Phase {} of {}: {}. Begin the next one when what was created here "
-        "serves.\n",
-        i + 1,
-        moves.phases.size(),
-        moves.phases[i].name);
-    for (const gpu::GpuTransition& gpu : moves.phases[i].transition.gpus) {
-      const std::vector<std::string> calls = interop::smi_script_calls(gpu);
-      if (!calls.empty()) {
-        script += fmt::format("# GPU {} ({})\n", gpu.gpu.value(), gpu.geometry->key());
-      }
-      for (const std::string& call : calls) {
-        script += call + "\n";
-      }
-    }
-  }
-  return script + "\necho \"done: $step of $steps steps\"\n";
-}
-
-void add_moves(const FleetMoves& moves, const gpu::Inventory& node, FleetView& view) {
-  Json phases = Json::array();
-  view.text += "\n";
-  std::size_t number = 0;
-  for (const MovePhase& phase : moves.phases) {
-    Json one{{"name", phase.name}};
-    one.update(transition_document(phase.transition));
-    phases.push_back(std::move(one));
-    view.text += fmt::format("phase {}: {}\n", phases.size(), phase.name);
-    for (const gpu::GpuTransition& gpu : phase.transition.gpus) {
-      for (const gpu::Step& step : gpu.steps) {
-        view.text +=
-            fmt::format("  {:>2}. GPU {}: {}\n", ++number, gpu.gpu.value(), step_text(step));
-      }
-    }
-  }
-  if (moves.phases.empty()) {
-    view.text += "nothing has to be created or destroyed\n";
-  }
-  view.document["phases"] = std::move(phases);
-  view.document["after"] = inventory_document(inventory_after(node, moves.goal));
-}
 
 /// The tenant who holds the instance, by the name of its holder; nothing = no tenant does.
 std::optional<int> tenant_holding(const gpu::ObservedInstance& instance, const ServeInput& input) {
@@ -235,6 +34,277 @@ std::optional<int> tenant_holding(const gpu::ObservedInstance& instance, const S
     }
   }
   return std::nullopt;
+}
+
+/// A phase of the moves with the driver's part of it.
+struct PlannedPhase {
+  serve::MovePhase phase;
+  gpu::Transition transition;
+};
+
+/// From what a node holds to the plan.
+struct NodeMoves {
+  serve::FleetMapping mapping;
+  serve::FleetMoves moves;
+  std::vector<PlannedPhase> phases;  ///< those in which nothing happens are left out
+  gpu::Inventory after;
+  std::string undone;  ///< what the driver cannot do now; empty = nothing
+};
+
+/// What the tenants have on the node, GPU by GPU.
+std::vector<serve::GpuHoldings> holdings_on(const gpu::Inventory& node, const ServeInput& input) {
+  std::vector<serve::GpuHoldings> holdings;
+  for (const gpu::ObservedGpu& gpu : node.gpus) {
+    serve::GpuHoldings& own = holdings.emplace_back();
+    for (const gpu::ObservedInstance& instance : gpu.instances) {
+      const std::optional<int> tenant = tenant_holding(instance, input);
+      const std::optional<int> placement = input.lattice->find_placement(instance.placed);
+      if (tenant && placement) {
+        serve::insert_holding(
+            own, {.placement = *placement, .tenant = *tenant, .role = {}, .since = {}});
+      }
+    }
+  }
+  return holdings;
+}
+
+/// The node with the tenants' instances in nobody's hands: what is released is stopped before the
+/// driver is asked to destroy it.
+gpu::Inventory released(const gpu::Inventory& node) {
+  gpu::Inventory out = node;
+  for (gpu::ObservedGpu& gpu : out.gpus) {
+    for (gpu::ObservedInstance& instance : gpu.instances) {
+      instance.hold = gpu::Hold::kIdle;
+      instance.holder.clear();
+      if (instance.compute_instances) {
+        for (gpu::ObservedComputeInstance& compute : *instance.compute_instances) {
+          compute.hold = gpu::Hold::kIdle;
+          compute.holder.clear();
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<GpuIndex> indices_of(const gpu::Inventory& node) {
+  std::vector<GpuIndex> indices;
+  for (const gpu::ObservedGpu& gpu : node.gpus) {
+    indices.push_back(gpu.index);
+  }
+  return indices;
+}
+
+Result<serve::FleetMoves> ordered(const FleetAnswer& answer,
+                                  std::span<const serve::GpuHoldings> from,
+                                  std::span<const serve::GpuHoldings> to) {
+  std::vector<serve::SizeTable<double>> throughput;
+  std::vector<double> need;
+  for (std::size_t m = 0; m < answer.problem.tenants.size(); ++m) {
+    throughput.push_back(answer.problem.tenants[m].throughput);
+    need.push_back(answer.plan.served_rps[m]);
+  }
+  return serve::order_moves({.lattice = answer.input->lattice.get(),
+                             .throughput = throughput,
+                             .need_rps = need,
+                             .from = from,
+                             .to = to});
+}
+
+Result<NodeMoves> moves_of(const FleetAnswer& answer,
+                           const gpu::Inventory& node,
+                           const gpu::LatencyTable& latencies) {
+  NodeMoves out;
+  const serve::LayoutLattice& lattice = *answer.input->lattice;
+  const std::vector<serve::GpuHoldings> from = holdings_on(node, *answer.input);
+  SEPTULE_TRY(out.mapping, serve::map_fleet(lattice, answer.plan, from));
+  SEPTULE_TRY(out.moves, ordered(answer, from, out.mapping.gpus));
+  out.after = released(node);
+  const std::vector<GpuIndex> indices = indices_of(node);
+  for (const serve::MovePhase& phase : out.moves.phases) {
+    std::vector<gpu::DesiredGpu> goal = serve::desired_gpus(lattice, phase.gpus, indices);
+    std::erase_if(goal, [&](const gpu::DesiredGpu& gpu) {
+      // What no tenant has or gets is left as it is.
+      return gpu.partition.instances.empty() && find_gpu(out.after, gpu.index)->instances.empty();
+    });
+    SEPTULE_TRY(gpu::Transition transition, gpu::plan_transition(out.after, goal, latencies));
+    out.undone = undone_summary(transition);
+    out.after = inventory_after(out.after, goal);
+    if (transition.step_count() > 0 || !phase.created.empty() || !phase.released.empty()) {
+      out.phases.push_back({phase, std::move(transition)});
+    }
+  }
+  return out;
+}
+
+/// Where a holding is, and how it is run.
+struct PlacedUse {
+  int gpu = 0;
+  std::string instance;
+  const serve::AdmittedTenant* tenant = nullptr;
+  serve::OperatingPoint point;
+};
+
+PlacedUse use_of(const FleetAnswer& answer,
+                 const gpu::Inventory& node,
+                 const serve::MovedInstance& moved) {
+  const serve::LayoutLattice& lattice = *answer.input->lattice;
+  const auto& placement = lattice.placements()[static_cast<std::size_t>(moved.holding.placement)];
+  const serve::AdmittedTenant& tenant =
+      answer.input->tenants[static_cast<std::size_t>(moved.holding.tenant)];
+  return {.gpu = node.gpus[static_cast<std::size_t>(moved.gpu)].index.value(),
+          .instance = gpu::placed_text(lattice.geometry(), placement.placed),
+          .tenant = &tenant,
+          .point = tenant.serving[static_cast<std::size_t>(placement.size)].value_or(
+              serve::OperatingPoint())};
+}
+
+std::string use_text(const PlacedUse& use) {
+  return fmt::format("GPU {} {}: {}, batch {}, {} process{}",
+                     use.gpu,
+                     use.instance,
+                     quoted_for_message(use.tenant->tenant.name),
+                     use.point.batch,
+                     use.point.processes,
+                     use.point.processes == 1 ? "" : "es");
+}
+
+Json use_document(const PlacedUse& use) {
+  return {{"gpu", use.gpu},
+          {"instance", use.instance},
+          {"tenant", use.tenant->tenant.name},
+          {"batch", use.point.batch},
+          {"processes", use.point.processes}};
+}
+
+/// What is done by hand around the driver's steps of a phase, as comments.
+std::string comments(const FleetAnswer& answer,
+                     const gpu::Inventory& node,
+                     const std::vector<serve::MovedInstance>& moved,
+                     const char* what) {
+  std::string text;
+  for (const serve::MovedInstance& one : moved) {
+    text += fmt::format("# {} {}\n", what, use_text(use_of(answer, node, one)));
+  }
+  return text;
+}
+
+constexpr const char* kNextPhase = R"(
+# next_phase N: waits until whoever runs this has stopped and started what the comments say.
+next_phase() {
+  echo "before phase $1: what was started must serve, and what is to go must be stopped (see the"
+  echo "comments of this script); then press Enter"
+  read -r _ || fail "nobody said that phase $1 may begin"
+}
+)";
+
+std::string script_of(const FleetAnswer& answer,
+                      const gpu::Inventory& node,
+                      const NodeMoves& moves) {
+  std::string script(interop::kScriptHead);
+  std::size_t total = 0;
+  for (const PlannedPhase& phase : moves.phases) {
+    total += interop::smi_commands(phase.transition).size();
+  }
+  script += kNextPhase;
+  script += fmt::format("\nsteps={}\n", total);
+  for (std::size_t i = 0; i < moves.phases.size(); ++i) {
+    const PlannedPhase& phase = moves.phases[i];
+    script += fmt::format("\n# Phase {} of {}\n", i + 1, moves.phases.size());
+    script += comments(answer, node, phase.phase.released, "before it, stop");
+    if (i > 0 || !phase.phase.released.empty()) {
+      script += fmt::format("next_phase {}\n", i + 1);
+    }
+    for (const gpu::GpuTransition& gpu : phase.transition.gpus) {
+      for (const std::string& call : interop::smi_script_calls(gpu)) {
+        script += call + "\n";
+      }
+    }
+    script += comments(answer, node, phase.phase.created, "after it, start");
+  }
+  return script + "\necho \"done: $step of $steps steps\"\n";
+}
+
+std::string mapping_text(const NodeMoves& moves) {
+  const serve::FleetMapping& mapping = moves.mapping;
+  return fmt::format(
+      "{} instance{} kept, {} started, {} stopped ({}); {} of {} created in free places\n",
+      mapping.kept,
+      mapping.kept == 1 ? "" : "s",
+      mapping.started,
+      mapping.stopped,
+      mapping.is_optimal() ? std::string("proven fewest")
+                           : fmt::format("at least {} must be touched", mapping.touched_bound),
+      moves.moves.created_in_free_place,
+      moves.moves.created);
+}
+
+std::string moves_text(const FleetAnswer& answer,
+                       const gpu::Inventory& node,
+                       const NodeMoves& moves) {
+  std::string text = "\n" + mapping_text(moves);
+  for (std::size_t i = 0; i < moves.phases.size(); ++i) {
+    const PlannedPhase& phase = moves.phases[i];
+    text += fmt::format("phase {}: {} driver step{}\n",
+                        i + 1,
+                        phase.transition.step_count(),
+                        phase.transition.step_count() == 1 ? "" : "s");
+    for (const serve::MovedInstance& one : phase.phase.released) {
+      text += fmt::format("  stop  {}\n", use_text(use_of(answer, node, one)));
+    }
+    for (const serve::MovedInstance& one : phase.phase.created) {
+      text += fmt::format("  start {}\n", use_text(use_of(answer, node, one)));
+    }
+  }
+  for (const serve::CapacityDip& dip : moves.moves.dips) {
+    text += fmt::format(
+        "on the way (phase {}) {} falls short by {:.1f} requests per second\n",
+        dip.phase + 1,
+        quoted_for_message(answer.input->tenants[static_cast<std::size_t>(dip.tenant)].tenant.name),
+        dip.short_rps);
+  }
+  return text;
+}
+
+Json moves_document(const FleetAnswer& answer, const gpu::Inventory& node, const NodeMoves& moves) {
+  Json phases = Json::array();
+  for (const PlannedPhase& phase : moves.phases) {
+    Json created = Json::array();
+    for (const serve::MovedInstance& one : phase.phase.created) {
+      created.push_back(use_document(use_of(answer, node, one)));
+    }
+    Json stopped = Json::array();
+    for (const serve::MovedInstance& one : phase.phase.released) {
+      stopped.push_back(use_document(use_of(answer, node, one)));
+    }
+    phases.push_back({{"start", std::move(created)},
+                      {"stop", std::move(stopped)},
+                      {"transition", transition_document(phase.transition)}});
+  }
+  Json dips = Json::array();
+  for (const serve::CapacityDip& dip : moves.moves.dips) {
+    dips.push_back(
+        {{"phase", dip.phase + 1},
+         {"tenant", answer.input->tenants[static_cast<std::size_t>(dip.tenant)].tenant.name},
+         {"short_rps", dip.short_rps}});
+  }
+  Json deployment = Json::array();
+  for (std::size_t g = 0; g < moves.mapping.gpus.size(); ++g) {
+    for (const serve::Holding& holding : moves.mapping.gpus[g]) {
+      deployment.push_back(
+          use_document(use_of(answer, node, {.gpu = static_cast<int>(g), .holding = holding})));
+    }
+  }
+  return {{"kept", moves.mapping.kept},
+          {"started", moves.mapping.started},
+          {"stopped", moves.mapping.stopped},
+          {"touched_bound", moves.mapping.touched_bound},
+          {"optimal", moves.mapping.is_optimal()},
+          {"created_in_free_place", moves.moves.created_in_free_place},
+          {"deployment", std::move(deployment)},
+          {"phases", std::move(phases)},
+          {"dips", std::move(dips)},
+          {"after", inventory_document(moves.after)}};
 }
 
 /// Takes away the GPUs on which somebody else holds an instance: a serving GPU is planned whole.
@@ -337,11 +407,12 @@ Result<int> print_fleet(const FleetAnswer& answer,
     fresh = empty_inventory(gpus);
   }
   const gpu::Inventory& from = node ? *node : fresh;
-  SEPTULE_TRY(const FleetMoves moves, moves_of(answer, from, context.latencies));
+  SEPTULE_TRY(const NodeMoves moves, moves_of(answer, from, context.latencies));
   if (invocation.is_given("emit")) {
-    SEPTULE_TRY_STATUS(context.output.print(script_of(moves)));
+    SEPTULE_TRY_STATUS(context.output.print(script_of(answer, from, moves)));
   } else {
-    add_moves(moves, from, view);
+    view.document["moves"] = moves_document(answer, from, moves);
+    view.text += moves_text(answer, from, moves);
     SEPTULE_TRY_STATUS(context.output.emit(view.document, [&] { return view.text; }));
   }
   if (!moves.undone.empty()) {
