@@ -12,6 +12,7 @@
 #include "gpu/transition.hpp"
 #include "interop/nvidia_smi_commands.hpp"
 #include "interop/nvidia_smi_script.hpp"
+#include "septule/files.hpp"
 #include "septule/inputs.hpp"
 #include "septule/packing_view.hpp"
 #include "septule/transition_view.hpp"
@@ -349,7 +350,13 @@ Result<std::optional<gpu::Inventory>> load_serve_node(const Invocation& invocati
     return Error{ErrorCode::kUsage,
                  "--state already says how many GPUs there are; leave --gpus out"};
   }
-  SEPTULE_TRY(gpu::Inventory node, load_inventory(invocation.text("state"), invocation, context));
+  const std::string path = invocation.text("state");
+  SEPTULE_TRY(const std::string text, read_input(path));
+  // In a JSON inventory --gpu chooses among the models; a pasted listing needs it for itself.
+  SEPTULE_TRY(gpu::Inventory node,
+              kind_of_file(text) == FileKind::kJson
+                  ? inventory_of_json(text, source_name_of(path), context.catalogue)
+                  : inventory_of_text(text, path, invocation, context));
   return std::optional(std::move(node));
 }
 
