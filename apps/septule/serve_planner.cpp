@@ -36,7 +36,20 @@ std::vector<serve::AdmittedTenant> tenants_of(const ServeInput& input, const Gpu
   return tenants;
 }
 
-/// Who is on which GPU, and in which instances for the rates at the begin of the window.
+/// The rate that tenants are dealt out by: on one GPU the first of the window, on several the
+/// largest of it, so that no GPU is short of its tenants later on.
+double dealt_rate(const PlanSettings& settings, const serve::RateSeries& rate) {
+  const serve::WindowSetup& window = settings.window;
+  double largest = 0;
+  for (int step = 0; step < (settings.gpus == 1 ? 1 : window.step_count); ++step) {
+    const Duration begin =
+        window.begin + Duration::nanoseconds(window.step.to_nanoseconds() * step);
+    largest = std::max(largest, serve::mean_rate(rate, begin, window.step));
+  }
+  return largest;
+}
+
+/// Who is on which GPU, and in which instances.
 Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const ServeInput& input) {
   if (settings.gpus == 1 && settings.initial == PlanSettings::Initial::kNothing) {
     GpuShare all;
@@ -50,13 +63,11 @@ Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const Serv
   std::vector<std::size_t> served;
   for (std::size_t m = 0; m < input.tenants.size(); ++m) {
     const serve::AdmittedTenant& admitted = input.tenants[m];
-    serve::FleetTenant tenant{
-        .name = admitted.tenant.name,
-        .rate_rps =
-            serve::mean_rate(admitted.tenant.rate, settings.window.begin, settings.window.step),
-        .weight = admitted.tenant.weight,
-        .accuracy = admitted.tenant.accuracy,
-        .throughput = {}};
+    serve::FleetTenant tenant{.name = admitted.tenant.name,
+                              .rate_rps = dealt_rate(settings, admitted.tenant.rate),
+                              .weight = admitted.tenant.weight,
+                              .accuracy = admitted.tenant.accuracy,
+                              .throughput = {}};
     for (std::size_t size = 0; size < input.lattice->sizes().size(); ++size) {
       tenant.throughput[size] = admitted.throughput_rps(static_cast<int>(size));
     }
@@ -186,8 +197,8 @@ std::vector<OptionRecord> plan_settings_options() {
            .max = 86400},
           {.name = "initial",
            .value = "STATE",
-           .text = "What the window begins with: what is best for the rates at its begin, ready, "
-                   "or nothing.",
+           .text = "What the window begins with: what is best for the rates at its begin (on "
+                   "several GPUs: for its largest rates), ready, or nothing.",
            .default_text = "best",
            .choices = {"best", "nothing"}},
           {.name = "warm-up",
@@ -252,6 +263,7 @@ Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& i
                 .mode = settings.mode == PlanSettings::Mode::kMigrator
                             ? std::string(serve::kMigratorModeName)
                             : "septule",
+                .gpu_count = settings.gpus,
                 .gpus = {}};
   SEPTULE_TRY(const std::vector<GpuShare> shares, shares_of(settings, input));
   for (std::size_t g = 0; g < shares.size(); ++g) {

@@ -21,7 +21,7 @@ struct PlanSettings {
   };
   enum class Initial {
     kNothing,  ///< the window begins with empty GPUs
-    kBest,     ///< it begins with what is best for the rates at its begin, ready
+    kBest,     ///< it begins with what is best for the rates it is dealt out by, ready
   };
   Mode mode = Mode::kSeptule;
   Initial initial = Initial::kNothing;
@@ -38,8 +38,8 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
                                    const Context& context,
                                    const ServeInput& input);
 
-/// Plans the window. Several GPUs: the fleet plan of greatest goodput for the rates at the begin
-/// says which tenants are on which GPU (serve_split.hpp); each GPU is then planned by itself, with
+/// Plans the window. Several GPUs: the fleet plan of greatest goodput for the largest rates says
+/// which tenants are on which GPU (serve_split.hpp); each GPU is then planned by itself, with
 /// its part of its tenants' requests. Every GPU's plan is judged by the independent checker; one
 /// that it refuses is a bug and ends the program.
 Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& input);

@@ -205,7 +205,7 @@ job::ServingRecord record_of(const ServePlan& plan) {
   job::ServingRecord record;
   record.policy = plan.mode;
   record.mode = "plan";
-  record.gpu_count = plan.gpus.back().gpu + 1;
+  record.gpu_count = plan.gpu_count;
   const serve::GoodputProblem& first = plan.gpus.front().problem;
   record.span = Duration::nanoseconds(first.step.to_nanoseconds() * first.step_count);
   for (const serve::AdmittedTenant& tenant : plan.input->tenants) {

@@ -28,8 +28,9 @@ struct WindowPlan {
 /// All GPUs of a plan.
 struct ServePlan {
   const ServeInput* input = nullptr;
-  std::string mode;  ///< "septule" or "migrator"
-  std::vector<WindowPlan> gpus;
+  std::string mode;              ///< "septule" or serve::kMigratorModeName
+  int gpu_count = 1;             ///< that there are
+  std::vector<WindowPlan> gpus;  ///< those that have tenants
 
   double goodput() const;
   double objective() const;

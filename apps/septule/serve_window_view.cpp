@@ -208,6 +208,7 @@ Json serve_plan_document(const ServePlan& plan) {
   const serve::GoodputProblem& first = plan.gpus.front().problem;
   Json document{{"schema", "septule-serve-plan/1"},
                 {"gpu", plan.input->geometry->key()},
+                {"gpu_count", plan.gpu_count},
                 {"mode", plan.mode},
                 {"step_s", first.step.to_seconds()},
                 {"steps", first.step_count},
@@ -244,6 +245,10 @@ std::string serve_plan_text(const ServePlan& plan) {
     text += "\n" + layouts_text(gpu);
   }
   text += "\n" + quality_text(plan);
+  const auto idle = static_cast<std::size_t>(plan.gpu_count) - plan.gpus.size();
+  if (idle > 0) {
+    text += fmt::format("{} GPU{} not needed\n", idle, idle == 1 ? " is" : "s are");
+  }
   return text + fmt::format("{} instance{} created\n", record.moves, record.moves == 1 ? "" : "s");
 }
 

@@ -77,8 +77,8 @@ Command serve_plan_command() {
                 "retrains, so that goodput is greatest (requests within their SLO x accuracy of "
                 "the model that answers x weight). New instances warm up before they serve. The "
                 "answer says whether it is proven best, and how much better it could be at most.",
-                "With several GPUs tenants are first dealt out by the fleet plan for the rates at "
-                "the begin; bound and proof are for tenants on these GPUs."},
+                "With several GPUs tenants are first dealt out by the fleet plan for their largest "
+                "rates; bound and proof are for tenants on these GPUs."},
            .arguments = {},
            .options = plan_options(),
            .examples = {{"septule serve plan --tenants tenants.yaml",
