@@ -13,10 +13,10 @@ namespace septule::serve {
 /// How the rolling horizon sees one GPU's window. Plain value.
 struct WindowShape {
   Duration step = Duration::milliseconds(5000);
-  int step_count = 20;
-  int terminal_steps = 10;
+  int step_count = 12;
+  int terminal_steps = 2;
   double dwell_factor = 2;  ///< warm-ups that an instance stays
-  double churn = 0.05;      ///< creation cost: this share of what the tenant earns in a warm-up
+  double churn = 0.5;       ///< creation cost: this share of what the tenant earns in a warm-up
   WarmUpQuantile warm_up = WarmUpQuantile::kP90;
 };
 

@@ -29,6 +29,14 @@ int seconds_of(Duration length) {
 constexpr int kSameMax_s = 60;
 constexpr int kMoveWindow_s = 60;
 
+/// Margins off the mean of the scenario that a step stands for: three equally likely points with
+/// the variance of one margin. Objectives are sums over tenants, so it does not matter which
+/// scenarios of different tenants meet; over the steps that a layout stands all of them are met.
+double scenario(int index) {
+  constexpr double kPoints[] = {0, 1.2247448713915890, -1.2247448713915890};
+  return kPoints[index % 3];
+}
+
 }  // namespace
 
 RollingHorizon::RollingHorizon(std::string_view name,
@@ -152,10 +160,12 @@ std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu, i
     const RateForecast& forecast = forecasts_[static_cast<std::size_t>(tenant)];
     std::vector<double>& row = rates.emplace_back();
     for (int step = 0; step < steps; ++step) {
+      const double margins =
+          options_.z + options_.spread * scenario(step == steps - 1 ? 0 : step + tenant);
       double sum = 0;
       for (int s = 0; s < step_s; ++s) {
         const auto lead = static_cast<std::size_t>(step * step_s + s);
-        sum += forecast.mean_rps[lead] + options_.z * forecast.margin_rps[lead];
+        sum += std::max(0.0, forecast.mean_rps[lead] + margins * forecast.margin_rps[lead]);
       }
       row.push_back(sum / step_s * shares_.share(tenant, gpu));
     }

@@ -23,7 +23,12 @@
 namespace septule::serve {
 
 struct HorizonOptions {
-  double z = 1;                  ///< plans are made for mean + z * margin of the forecast
+  /// Plans are made for mean + z * margin of the forecast ...
+  double z = 0;
+  /// ... in three scenarios, `spread` margins wide, that the steps of a window take in turn: the
+  /// worth of a layout over the window is then that expected over them. 0 = one scenario. With
+  /// z = 1 and no scenarios (serving.md 2.7) plans follow the noise: docs/benchmarks.md.
+  double spread = 1;
   WindowShape shape;             ///< of a window without retraining
   int commit_s = 10;             ///< a plan is followed for so long
   int retraining_s = 200;        ///< windows with retraining to plan reach at least so far ...

@@ -38,8 +38,8 @@ OptionRecord seconds_record(std::string_view name, std::string_view text, std::i
   return record;
 }
 
-constexpr int kHorizon_s = 100;
-constexpr int kTerminal_s = 50;
+constexpr int kHorizon_s = 60;
+constexpr int kTerminal_s = 12;
 constexpr int kStepMin_s = 2;
 constexpr int kStepMax_s = 10;
 
@@ -67,6 +67,7 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
     return static_cast<std::int64_t>(given.number(name, static_cast<double>(fallback)));
   };
   options.z = given.number("z", options.z);
+  options.spread = given.number("spread", options.spread);
   options.shape.warm_up = quantile_named(given.text("warm-up", "p90"));
   const int step_s =
       static_cast<int>(whole("step", fitting_step_s(setup.tenants, options.shape.warm_up)));
@@ -109,6 +110,9 @@ std::vector<OptionRecord> septule_serving_options() {
   return {
       number_record(
           "z", "Plan for the mean of the forecast and so many of its margins.", defaults.z),
+      number_record("spread",
+                    "Scenarios of a plan are so many margins wide; 0 is one scenario.",
+                    defaults.spread),
       step,
       seconds_record("horizon", "Length of a plan.", kHorizon_s),
       number_record(
