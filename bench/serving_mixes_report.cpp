@@ -1,6 +1,7 @@
 // Compares serving policies on the mixes of bench/serve/mixes.yaml (docs/benchmarks.md, "Serving
 // mixes"); not a test. Usage:
-//   serving_mixes_report MIXES [mode=fluid|request] [mix=NAME ...] [policy=NAME ...]
+//   serving_mixes_report MIXES [mode=fluid|request] [mix=NAME ...] [policy=NAME ...] [timeline=on]
+// policy=NAME takes the name of a policy or the label of a line; timeline=on prints who had what.
 // The traces and profiles are reference material: SEPTULE_SHARED names its root. Without it nothing
 // is compared, and the program says so.
 #include <cstdio>
@@ -120,6 +121,7 @@ struct MixRun {
   const serve::LayoutLattice& lattice;
   const gpu::LatencyTable& latencies;
   sim::ServingMode mode;
+  sim::ServingTimeline timeline;
   std::vector<serve::AdmittedTenant> tenants;
   std::vector<serve::RateSeries> rates;
 };
@@ -145,9 +147,21 @@ Outcome run(const MixRun& mix, const Contender& contender) {
                                   .latencies = &mix.latencies,
                                   .options = {.mode = mix.mode,
                                               .start = sim::ServingStart::kReady,
+                                              .timeline = mix.timeline,
                                               .seed = mix.mixes.seed,
                                               .length = length}},
                                  *policy));
+  for (const job::ServingSpan& span : record.timeline) {
+    fmt::print("  {:>6.0f} to {:>6.0f} s, GPU {}:",
+               span.begin.to_seconds(),
+               span.end.to_seconds(),
+               span.gpu);
+    for (const job::ServingSpan::Use& use : span.uses) {
+      fmt::print(
+          " {}+{} {}{};", use.start, use.size, use.label, use.is_warming_up ? " (warms)" : "");
+    }
+    fmt::print("\n");
+  }
   return outcome_of(record, mix.mixes);
 }
 
@@ -294,6 +308,7 @@ int report(int argc, char** argv) {
     return 0;
   }
   sim::ServingMode mode = sim::ServingMode::kFluid;
+  sim::ServingTimeline timeline = sim::ServingTimeline::kOff;
   std::set<std::string> names;
   std::set<std::string> policies;
   for (int i = 2; i < argc; ++i) {
@@ -303,6 +318,8 @@ int report(int argc, char** argv) {
     const std::string value(equals == std::string_view::npos ? "" : argument.substr(equals + 1));
     if (key == "mode") {
       mode = value == "request" ? sim::ServingMode::kRequest : sim::ServingMode::kFluid;
+    } else if (key == "timeline") {
+      timeline = value == "on" ? sim::ServingTimeline::kOn : sim::ServingTimeline::kOff;
     } else if (key == "mix") {
       names.insert(value);
     } else if (key == "policy") {
@@ -319,7 +336,7 @@ int report(int argc, char** argv) {
   const serve::LayoutLattice lattice =
       must(serve::LayoutLattice::make(*must(catalogue.find(mixes.gpu)), gpu::ProfileSet::kPlain));
   const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
-  const MixRun common{mixes, lattice, latencies, mode, {}, {}};
+  const MixRun common{mixes, lattice, latencies, mode, timeline, {}, {}};
   fmt::print("# Serving mixes: {} mode, forecaster {}, {} windows of {} s after {} to learn from\n",
              mode == sim::ServingMode::kFluid ? "fluid" : "request",
              mixes.forecaster,

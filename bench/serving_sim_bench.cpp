@@ -28,7 +28,7 @@ void fill(test::ServingBench& bench, std::int64_t seconds, double utilisation) {
   }
 }
 
-void BM_FluidDay(benchmark::State& state) {
+void fluid_day(benchmark::State& state) {
   test::ServingBench bench;
   fill(bench, 86400, 0.7);
   for (auto _ : state) {
@@ -37,9 +37,9 @@ void BM_FluidDay(benchmark::State& state) {
     benchmark::DoNotOptimize(bench.run(bench.policy));
   }
 }
-BENCHMARK(BM_FluidDay)->Unit(benchmark::kMillisecond);
+BENCHMARK(fluid_day)->Unit(benchmark::kMillisecond);
 
-void BM_Requests(benchmark::State& state) {
+void requests_by_load(benchmark::State& state) {
   test::ServingBench bench;
   fill(bench, 1000, 0.01 * static_cast<double>(state.range(0)));
   bench.options.mode = ServingMode::kRequest;
@@ -53,7 +53,7 @@ void BM_Requests(benchmark::State& state) {
   }
   state.counters["requests/s"] = benchmark::Counter(requests, benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_Requests)->Arg(70)->Arg(150)->Unit(benchmark::kMillisecond);
+BENCHMARK(requests_by_load)->Arg(70)->Arg(150)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace septule::sim

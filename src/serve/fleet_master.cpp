@@ -11,7 +11,6 @@ namespace septule::serve {
 
 using optimize::kUnlimited;
 using optimize::LinearColumn;
-using optimize::LinearEntry;
 using optimize::LinearGoal;
 using optimize::LinearOutcome;
 using optimize::LinearProgram;

@@ -10,9 +10,11 @@ namespace septule::serve {
 
 /// How long to plan, and with whose help. Without a solver equal problems give equal plans.
 struct FleetOptions {
-  /// Work allowed in all; a unit is a branch of a search or a line of a linear program.
+  /// Work allowed in all, a second or three; a unit is a branch of a search or a line of a linear
+  /// program. The fewest GPUs of 300 tenants take some 10,000 units, proofs of the greatest goodput
+  /// may take any number.
   std::int64_t units_max = 2000000;
-  /// Goodput this close below its bound, relative, will do.
+  /// Goodput this close below its bound will do; relative to that of all requests served.
   double goodput_gap = 1e-6;
   /// Asked where our own search leaves a gap; may be nothing. Not owned.
   port::MilpSolver* solver = nullptr;

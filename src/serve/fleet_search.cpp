@@ -132,7 +132,7 @@ Result<FleetSearchResult> FleetSearch::run(WorkBudget& budget) {
   next_ = Open{master_.root(), 0, 0};
   bool is_root = true;
   while (take_next() && !budget.is_exhausted()) {
-    const Open open = *std::exchange(next_, std::nullopt);
+    const Open open = checked_value(std::exchange(next_, std::nullopt), "one was taken");
     if (open.bound < cost_max()) {
       const double bound = visit(open, budget);
       root_bound_ = std::exchange(is_root, false) ? bound : root_bound_;

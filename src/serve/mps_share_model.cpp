@@ -1,5 +1,6 @@
 #include "serve/mps_share_model.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
@@ -45,6 +46,18 @@ const ProfileRow* find_row(const ModelProfile& profile,
   return nullptr;
 }
 
+/// Best throughput of the whole instance where it is full; 0 = not measured.
+double full_throughput(const ModelProfile& profile, ComputeSlices slices) {
+  double best = 0;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.slices == slices && row.share == ActiveThreadPercentage(100) && !row.is_suspect &&
+        row.batch * row.processes >= MpsShareModel::kFullInFlight) {
+      best = std::max(best, row.throughput_rps);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 MpsShareModel::MpsShareModel(double phi) : phi_(phi) {
@@ -75,14 +88,24 @@ std::optional<MpsYield> MpsShareModel::yield(const ModelProfile& profile, const 
   if (row == nullptr) {
     return std::nullopt;
   }
+  const double full = full_throughput(profile, use.slices);
+  if (row->share != use.share && full > 0) {
+    MpsUse at_full = use;
+    at_full.batch = kFullInFlight;
+    scale = std::min(scale, factor(at_full) * full / row->throughput_rps);
+  }
   return MpsYield{.throughput_rps = row->throughput_rps * scale,
                   .latency = scaled(row->latency, 1 / scale)};
 }
 
+double MpsShareModel::retraining_factor(ActiveThreadPercentage share, MpsCompany company) const {
+  return retraining_kept(share) * (company == MpsCompany::kShared ? phi_ : 1.0);
+}
+
 double MpsShareModel::retraining_kept(ActiveThreadPercentage share) {
-  static constexpr std::array<Knot, 6> knots{
+  static constexpr std::array<Knot, 6> kKnots{
       {{0, 0}, {1.0 / 7, 0.36}, {2.0 / 7, 0.51}, {3.0 / 7, 0.69}, {4.0 / 7, 0.75}, {1, 1}}};
-  return interpolate(knots, share.value() / 100.0);
+  return interpolate(kKnots, share.value() / 100.0);
 }
 
 }  // namespace septule::serve

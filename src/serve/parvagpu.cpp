@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSlicesAll = 7;
 constexpr std::array<int, 5> kSizes = {1, 2, 3, 4, 7};
+constexpr int kInstancesOfServiceMax = 10000;
 /// GPUs with at most so many slices in use are broken up.
 constexpr int kLittleUsed = 4;
 /// Where an instance of a size may start, first choice first.
@@ -108,6 +109,15 @@ Result<Service> configure(const ParvaGpuService& given,
                              given.tenant->name,
                              limit_ms)};
   }
+  if (!(given.rate_rps > 0) ||
+      given.rate_rps / service.throughput(service.best) > kInstancesOfServiceMax) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("tenant '{}': a rate of {} requests/s cannot be deployed; it must be "
+                             "above 0 and take at most {} instances",
+                             given.tenant->name,
+                             given.rate_rps,
+                             kInstancesOfServiceMax)};
+  }
   return service;
 }
 
@@ -179,28 +189,30 @@ class Allocator {
 
   /// Takes an instance away and places what serves as much, in pieces of 2g and 1g.
   void break_up(std::size_t gpu, std::size_t start, std::vector<double>& carry) {
-    const Piece piece = *std::exchange(gpus_[gpu].at[start], std::nullopt);
+    const Piece piece = checked_value(std::exchange(gpus_[gpu].at[start], std::nullopt),
+                                      "only what is there is broken up");
     gpus_[gpu].used -= piece.size;
     const Service& service = services_[piece.service];
     double& need = carry[piece.service];
     need += service.throughput(piece.size == service.best ? service.best : service.last);
-    double twos = 0;
-    double ones = 0;
+    int twos = 0;
+    int ones = 0;
     if (service.has(1) && service.has(2) && service.throughput(2) / 2 > service.throughput(1)) {
-      twos = std::floor(need / service.throughput(2));
-      ones = std::ceil((need - twos * service.throughput(2)) / service.throughput(1));
+      twos = static_cast<int>(std::floor(need / service.throughput(2)));
+      ones = static_cast<int>(
+          std::ceil((need - twos * service.throughput(2)) / service.throughput(1)));
     } else if (service.has(1)) {
-      ones = std::ceil(need / service.throughput(1));
+      ones = static_cast<int>(std::ceil(need / service.throughput(1)));
     } else if (service.has(2)) {
-      twos = std::ceil(need / service.throughput(2));
+      twos = static_cast<int>(std::ceil(need / service.throughput(2)));
     } else {
       return;
     }
-    for (; twos > 0; --twos) {
+    for (int i = 0; i < twos; ++i) {
       enqueue({piece.service, 2});
       need -= service.throughput(2);
     }
-    for (; ones > 0; --ones) {
+    for (int i = 0; i < ones; ++i) {
       enqueue({piece.service, 1});
       need -= service.throughput(1);
     }
@@ -214,7 +226,7 @@ class Allocator {
 
 void enqueue_service(std::size_t position, Service& service, Allocator& allocator) {
   const double best = service.throughput(service.best);
-  double copies = std::floor(service.rate / best);
+  int copies = static_cast<int>(std::floor(service.rate / best));
   if (copies > 0 && copies * best == service.rate) {
     --copies;
   }
@@ -226,7 +238,7 @@ void enqueue_service(std::size_t position, Service& service, Allocator& allocato
     }
   }
   SEPTULE_CHECK(service.last != 0, "the best size serves what is left");
-  for (; copies > 0; --copies) {
+  for (int i = 0; i < copies; ++i) {
     allocator.enqueue({position, service.best});
   }
   allocator.enqueue({position, service.last});

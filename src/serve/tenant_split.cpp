@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -50,8 +51,8 @@ std::vector<std::vector<int>> assign_tenants_to_gpus(const LayoutLattice& lattic
   }
   std::vector<int> order(tenants.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](int a, int b) {
-    return demands[static_cast<std::size_t>(a)] > demands[static_cast<std::size_t>(b)];
+  std::ranges::sort(order, {}, [&](int tenant) {
+    return std::pair(-demands[static_cast<std::size_t>(tenant)], tenant);
   });
   std::vector<std::vector<int>> split(static_cast<std::size_t>(gpu_count));
   std::vector<double> load(split.size(), 0);

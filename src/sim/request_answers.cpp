@@ -36,7 +36,8 @@ const serve::ServiceTimes* RequestAnswers::service_times(const ServiceKey& key) 
                                                 shares_);
     found = services_.emplace(key, std::move(made)).first;
   }
-  return found->second ? &*found->second : nullptr;
+  const std::optional<serve::ServiceTimes>& times = found->second;
+  return times ? &*times : nullptr;
 }
 
 void RequestAnswers::add_server(const LiveInstance& instance,

@@ -140,8 +140,9 @@ void ServingFleet::apply_gpu(Order& order,
             ? setup_->latencies->mig_mode_toggle(setup_->lattice->geometry().key()).duration
             : Duration();
     if (kept[i]) {
-      fill_kept(order, instance, *kept[i]);
-      instances_.push_back(std::move(*kept[i]));
+      LiveInstance live = checked_value(std::move(kept[i]), "it was looked at just now");
+      fill_kept(order, instance, live);
+      instances_.push_back(std::move(live));
     } else {
       LiveInstance made = make_instance(order.gpu, instance);
       fill_new(order, instance, made);
@@ -199,8 +200,9 @@ void ServingFleet::fill_kept(Order& order,
   }
   for (std::size_t i = 0; i < wanted.occupants.size(); ++i) {
     if (staying[i]) {
-      replace(order, wanted.occupants[i], *staying[i]);
-      instance.members.push_back(*staying[i]);
+      ServingMember member = checked_value(staying[i], "it was looked at just now");
+      replace(order, wanted.occupants[i], member);
+      instance.members.push_back(member);
     } else {
       instance.members.push_back(start(order, wanted.occupants[i], Duration()));
     }
@@ -283,8 +285,9 @@ void ServingFleet::settle(SimTime now, const std::vector<bool>& is_retraining) {
   is_retraining_ = is_retraining;
   for (LiveInstance& instance : instances_) {
     for (ServingMember& member : instance.members) {
-      if (member.next && member.next_ready <= now) {
-        member.as = *std::exchange(member.next, std::nullopt);
+      if (const auto next = member.next; next && member.next_ready <= now) {
+        member.as = *next;
+        member.next.reset();
         member.ready = std::exchange(member.next_ready, SimTime::never());
         member.move = std::exchange(member.next_move, -1);
       }
@@ -327,7 +330,7 @@ void ServingFleet::update_yield(const LiveInstance& instance, ServingMember& mem
   if (as.role == Role::kRetrain) {
     member.retraining_speed =
         instance.size ? tenant.retraining_speed[static_cast<std::size_t>(*instance.size)] *
-                            serve::MpsShareModel::retraining_kept(as.share)
+                            shares_.retraining_factor(as.share, member.company)
                       : 0;
     return;
   }

@@ -19,7 +19,7 @@ namespace septule::sim {
 namespace {
 
 constexpr Duration kSecond = Duration::milliseconds(1000);
-constexpr std::int64_t kLengthMax_s = 100LL * 366 * 86400;
+constexpr std::int64_t kSecondsMax = 100LL * 366 * 86400;
 
 Status check(const ServingSimSetup& setup) {
   const auto invalid = [](std::string message) {
@@ -43,11 +43,11 @@ Status check(const ServingSimSetup& setup) {
   }
   const std::int64_t length = setup.options.length.to_nanoseconds();
   if (length <= 0 || length % kSecond.to_nanoseconds() != 0 ||
-      length / kSecond.to_nanoseconds() > kLengthMax_s) {
+      length / kSecond.to_nanoseconds() > kSecondsMax) {
     return invalid(
         fmt::format("the length of a simulation is a whole number of seconds up to {}, "
                     "not {} s",
-                    kLengthMax_s,
+                    kSecondsMax,
                     setup.options.length.to_seconds()));
   }
   if (setup.gpu_count < 1 || !(setup.options.phi > 0 && setup.options.phi <= 1) ||
@@ -122,8 +122,8 @@ class ServingRun final : public port::TimerTarget {
       const serve::Tenant& tenant = setup_->tenants[i].tenant;
       retraining_[i].begin_second(now);
       is_retraining_[i] = retraining_[i].is_open();
-      accuracy_[i] =
-          retraining_[i].is_retrained() ? tenant.retraining->accuracy_after : tenant.accuracy;
+      const auto& job = tenant.retraining;
+      accuracy_[i] = job && retraining_[i].is_retrained() ? job->accuracy_after : tenant.accuracy;
     }
     fleet_.settle(now, is_retraining_);
   }

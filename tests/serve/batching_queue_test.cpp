@@ -181,7 +181,8 @@ double mean_waiting_mdk(double load, int processes) {
     for (int n = 0; n < kStates; ++n) {
       const int left = std::max(0, n - processes);
       for (int a = 0; left + a < kStates && a < 60; ++a) {
-        next[static_cast<std::size_t>(left + a)] +=
+        const int after = left + a;
+        next[static_cast<std::size_t>(after)] +=
             now[static_cast<std::size_t>(n)] * arrivals[static_cast<std::size_t>(a)];
       }
     }

@@ -111,7 +111,7 @@ TEST(FleetMaster, RandomNodes_BoundNotAboveEverythingTried) {
   int possible = 0;
   int close = 0;
   int impossible_seen = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
     const FleetProblem problem = test::odd_fleet(test::a30(), 2, 6, seed);
@@ -130,9 +130,9 @@ TEST(FleetMaster, RandomNodes_BoundNotAboveEverythingTried) {
       impossible_seen += solved->bound > 100 ? 1 : 0;
     }
   }
-  EXPECT_GT(possible, 100);
+  EXPECT_GT(possible, 40);
   EXPECT_GT(close, possible / 2);
-  EXPECT_GT(impossible_seen, 5);
+  EXPECT_GT(impossible_seen, 2);
 }
 
 }  // namespace

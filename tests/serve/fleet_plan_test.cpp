@@ -157,7 +157,7 @@ TEST(FleetPlan, MoreToServeWith_NeverWorse) {
     ASSERT_TRUE(plan.is_optimal);
     double goodput = 0;
     for (int gpus = 1; gpus <= plan.gpus + 1; ++gpus) {
-      const FleetPlan next = max_goodput(problem, gpus, {.units_max = 200000});
+      const FleetPlan next = max_goodput(problem, gpus, {.units_max = 40000});
       EXPECT_GE(next.goodput_bound, goodput * (1 - 1e-9));
       goodput = next.goodput_rps;
       if (gpus >= plan.gpus) {

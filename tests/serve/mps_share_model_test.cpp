@@ -67,6 +67,45 @@ TEST(MpsShareModel, Yield_InCompany_IsThinnedByPhi) {
   EXPECT_NEAR(shared->latency.to_seconds(), 0.008 / (0.87 * 0.76), 1e-8);
 }
 
+TEST(MpsShareModel, Yield_OfAFullInstance_IsNotCountedTwice) {
+  // Aim: shares of a row that fills the GPU add up to the best measured throughput and little more,
+  // whatever the batch of the row; 0.76 x 2 x 0.66 and 0.76 x 5 x 0.30 of it at most.
+  ModelProfile profile = profile_of_two_rows();
+  profile.rows.resize(1);
+  profile.rows.push_back({.slices = ComputeSlices(7),
+                          .batch = 8,
+                          .processes = 4,
+                          .throughput_rps = 2000,
+                          .latency = Duration::milliseconds(16)});
+  const MpsShareModel model;
+  for (const int processes : {1, 4}) {
+    for (const auto& [share, most] : {std::pair{50, 0.66}, std::pair{20, 0.30}}) {
+      const auto yield = model.yield(profile,
+                                     {.slices = ComputeSlices(7),
+                                      .batch = 8,
+                                      .processes = processes,
+                                      .share = ActiveThreadPercentage(share),
+                                      .company = MpsCompany::kShared});
+      ASSERT_TRUE(yield);
+      EXPECT_LE(yield->throughput_rps, 2000 * most * 0.76 + 1e-9);
+      if (processes == 4) {
+        EXPECT_NEAR(yield->throughput_rps, 2000 * most * 0.76, 1e-9);
+        EXPECT_NEAR(yield->latency.to_seconds(), 0.016 / (most * 0.76), 1e-8);
+      }
+    }
+  }
+}
+
+TEST(MpsShareModel, RetrainingFactor_IsThinnedInCompany) {
+  // Aim: phi on top of what the share keeps, as for serving.
+  const MpsShareModel model(0.5);
+  const ActiveThreadPercentage half(50);
+  EXPECT_EQ(model.retraining_factor(half, MpsCompany::kAlone),
+            MpsShareModel::retraining_kept(half));
+  EXPECT_EQ(model.retraining_factor(half, MpsCompany::kShared),
+            0.5 * MpsShareModel::retraining_kept(half));
+}
+
 TEST(MpsShareModel, Yield_WhereShareWasMeasured_TakesTheRow) {
   // Aim: a measured share is not estimated again.
   const MpsShareModel model(0.5);

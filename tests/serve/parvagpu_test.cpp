@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -101,6 +102,14 @@ TEST(Parvagpu, NoAdmissibleRow_NamedTenant) {
   EXPECT_EQ(instances.error().code, ErrorCode::kInvalidInput);
   EXPECT_NE(instances.error().message.find("'slow'"), std::string::npos);
   EXPECT_NE(instances.error().message.find("below 45 ms"), std::string::npos);
+
+  tenant.slo = Duration::milliseconds(200);
+  for (const double rate : {0.0, -1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
+    const std::vector<ParvaGpuService> odd = {{&tenant, rate}};
+    const auto refused = deploy_parvagpu(odd, SuspectRows::kKept, 5);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message.find("cannot be deployed"), std::string::npos);
+  }
 }
 
 TEST(Parvagpu, RateOfWholeInstances_NoEmptyRest) {

@@ -33,6 +33,10 @@ inline AdmittedTenant admitted_tenant(const MadeTenant& made, const LayoutLattic
         OperatingPoint{.batch = 4 * slices,
                        .throughput_rps = made.per_slice_rps * slices * (1 - 0.01 * slices),
                        .latency = Duration::milliseconds(60)};
+    admitted.tenant.profile.rows.push_back({.slices = lattice.sizes()[s].slices,
+                                            .batch = admitted.serving[s]->batch,
+                                            .throughput_rps = admitted.serving[s]->throughput_rps,
+                                            .latency = admitted.serving[s]->latency});
     constexpr double kSpeeds[] = {0, 0.36, 0.51, 0.69, 0.75, 0.8, 0.9, 1};
     admitted.retraining_speed[s] = kSpeeds[slices];
   }

@@ -147,8 +147,10 @@ class EkyaPolicy final : public ServingPolicy {
     ThiefTenant::Retraining retraining{.finish_s = {}, .accuracy_after = book.estimate};
     retraining.finish_s.push_back(std::numeric_limits<double>::infinity());
     for (int quanta = 1; quanta <= options_.quanta; ++quanta) {
+      const MpsCompany company =
+          quanta == options_.quanta ? MpsCompany::kAlone : MpsCompany::kShared;
       retraining.finish_s.push_back(start_s + state.retraining_left_s /
-                                                  MpsShareModel::retraining_kept(share(quanta)));
+                                                  model_.retraining_factor(share(quanta), company));
     }
     tenant.retraining = std::move(retraining);
     return tenant;
