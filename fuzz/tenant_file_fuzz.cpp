@@ -32,9 +32,9 @@ static void require_tenant(const serve::Tenant& tenant) {
 }
 
 static const serve::LayoutLattice& lattice() {
-  static const auto kLattice =
+  static const auto made =
       serve::LayoutLattice::make(fuzz::geometry("A30-24GB"), gpu::ProfileSet::kPlain);
-  return *kLattice;
+  return *made;
 }
 
 static int run_one(const std::uint8_t* data, std::size_t size) {

@@ -262,8 +262,8 @@ class SeriesMaker {
       const auto last =
           std::ranges::lower_bound(arrivals, Duration::nanoseconds(std::min(cycle, begin + step)));
       const std::ptrdiff_t in_step = step >= cycle ? std::ssize(arrivals) : last - first;
-      const double cycles = step >= cycle ? static_cast<double>(step / cycle) : 1;
-      out.values.push_back(static_cast<double>(in_step) * cycles / out.step.to_seconds());
+      const std::int64_t cycles = std::max<std::int64_t>(1, step / cycle);
+      out.values.push_back(static_cast<double>(in_step * cycles) / out.step.to_seconds());
     }
     return out;
   }

@@ -72,7 +72,7 @@ class RateTraceReader {
     if (heading_ == std::vector<std::string>{"model", "arrival_ms"}) {
       is_pattern_ = true;
       constexpr std::int64_t kCycleMilliseconds = 1000;
-      trace_.pattern = RateTrace::Pattern{Duration::milliseconds(kCycleMilliseconds), {}};
+      pattern_.cycle = Duration::milliseconds(kCycleMilliseconds);
       return {};
     }
     const auto* const axis = std::ranges::find(kAxes, heading_.front(), &TimeAxis::name);
@@ -199,7 +199,7 @@ class RateTraceReader {
       return input_error(input_.source_name, row.line, "column model", fault);
     }
     const std::optional<double> time = parse_number(row.cells.back());
-    const Duration cycle = trace_.pattern->cycle;
+    const Duration cycle = pattern_.cycle;
     constexpr double kMillisecondsPerSecond = 1e3;
     if (!time.has_value() || *time < 0 || *time >= cycle.to_seconds() * kMillisecondsPerSecond) {
       return error(row, 1, "is no time in the pattern; expected 0 ms to below 1000 ms");
@@ -213,23 +213,25 @@ class RateTraceReader {
                            fmt::format("more than {} models; that is the limit", kColumnsMax));
       }
       trace_.series.push_back({name, RateUnit::kRequestsPerSecond, {}});
-      trace_.pattern->arrivals.emplace_back();
+      pattern_.arrivals.emplace_back();
       found = trace_.series.end() - 1;
     }
     const auto at = static_cast<std::size_t>(found - trace_.series.begin());
-    trace_.pattern->arrivals[at].push_back(seconds_to_duration(*time / kMillisecondsPerSecond));
+    pattern_.arrivals[at].push_back(seconds_to_duration(*time / kMillisecondsPerSecond));
     return {};
   }
 
   Result<RateTrace> finish_pattern() {
-    for (std::vector<Duration>& arrivals : trace_.pattern->arrivals) {
+    for (std::vector<Duration>& arrivals : pattern_.arrivals) {
       std::ranges::sort(arrivals);
     }
+    trace_.pattern = std::move(pattern_);
     return std::move(trace_);
   }
 
   const InputText& input_;
   RateTrace trace_;
+  RateTrace::Pattern pattern_;  // used if is_pattern_
   std::vector<std::string> heading_;
   std::vector<std::int64_t> times_;  // by row, ns
   std::int64_t unit_s_ = 0;

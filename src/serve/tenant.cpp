@@ -45,9 +45,6 @@ double interpolated(std::span<const Knot> knots, double at) {
     if (at < high.at) {
       return low.speed + (high.speed - low.speed) * (at - low.at) / (high.at - low.at);
     }
-    if (at == high.at) {
-      return high.speed;  // exactly, not by arithmetic
-    }
   }
   return knots.back().speed;
 }

@@ -1,6 +1,7 @@
 // Oracle d of serving: deployments that ParvaGPU published keep their promises by our readers, our
 // admission rule and our layouts.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -111,7 +112,8 @@ TEST(ParvaGpuOracle, PublishedDeployments_AreLegalFastAndEnough) {
       ASSERT_NE(tenant, tenants.end()) << instance.model;
       const serve::ProfileRow* row = row_of(*tenant, instance);
       ASSERT_NE(row, nullptr) << set << " " << instance.model;
-      const double slo_s = static_cast<double>(tenant->slo.to_nanoseconds() / 1000000) * 1e-3;
+      const std::int64_t slo_ms = tenant->slo.to_nanoseconds() / 1000000;
+      const double slo_s = static_cast<double>(slo_ms) * 1e-3;
       EXPECT_LT(row->latency.to_seconds(), 0.45 * slo_s) << set << " " << instance.model;
       gpus[instance.gpu].push_back(instance.slices);
       throughput[instance.model] += row->throughput_rps;

@@ -15,7 +15,6 @@ namespace {
 
 using test::refusal;
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -24,6 +25,10 @@ ProfileRow row(int slices, int batch, double rps, std::int64_t latency_ms) {
           .throughput_rps = rps,
           .latency = Duration::milliseconds(latency_ms),
           .meaning = LatencyMeaning::kMean};
+}
+
+Bytes gibibytes(std::uint64_t count) {
+  return Bytes::mebibytes(count * 1024);
 }
 
 /// SLO 100 ms (45 ms for a batch), 500 rps.
@@ -138,19 +143,19 @@ TEST(Admission, Memory_MustFitTheInstance) {
   // 30 GiB fit 3g.40gb, not 2g.20gb, although the rows say otherwise.
   std::vector<ProfileRow> rows = {row(2, 1, 100, 10), row(3, 1, 150, 10)};
   for (ProfileRow& one : rows) {
-    one.memory = Bytes::mebibytes(30 * 1024);
+    one.memory = gibibytes(30);
   }
   const AdmissionOutcome outcome = judge(tenant(rows));
   EXPECT_FALSE(point(outcome, 2).has_value());
   ASSERT_TRUE(point(outcome, 3).has_value());
-  EXPECT_EQ(point(outcome, 3)->memory, Bytes::mebibytes(30 * 1024));
+  EXPECT_EQ(point(outcome, 3)->memory, gibibytes(30));
 }
 
 TEST(Admission, Retraining_HasSpeedsWhereItFits) {
   // MISO's ratios by size, 0 where the memory is too small.
   Tenant one = tenant({row(1, 1, 100, 10)});
   one.retraining = RetrainingJob{.work_s = 30, .accuracy_after = 0.9};
-  one.retraining->memory = Bytes::mebibytes(15 * 1024);
+  one.retraining->memory = gibibytes(15);
   const AdmissionOutcome outcome = judge(one);
   ASSERT_EQ(outcome.admitted.size(), 1U);
   const auto& speed = outcome.admitted.front().retraining_speed;
@@ -195,7 +200,7 @@ TEST(Admission, Rejections_SayWhyAndWhatWouldBeNeeded) {
       {"every row of its profile has more than 5 processes / rows with fewer",
        [](Tenant& t) { t.profile.rows.front().processes = 6; }},
       {"its model fits no instance of A100-80GB / 100 GiB of memory (7g, batch 1)",
-       [](Tenant& t) { t.profile.rows.front().memory = Bytes::mebibytes(100 * 1024); }},
+       [](Tenant& t) { t.profile.rows.front().memory = gibibytes(100); }},
       {"at 2 rps no batch of its profile fills in time for its SLO of 100 ms (the smallest that is "
        "fast enough: 7g, batch 32) / rows with smaller batches, or a longer SLO, or 387.5 rps",
        [](Tenant& t) {
@@ -223,7 +228,7 @@ TEST(Admission, Rejections_SayWhyAndWhatWouldBeNeeded) {
        "memory",
        [](Tenant& t) {
          t.retraining = RetrainingJob{.work_s = 1, .accuracy_after = 0.9};
-         t.retraining->memory = Bytes::mebibytes(100 * 1024);
+         t.retraining->memory = gibibytes(100);
        }},
   };
   for (const BadCase& bad : cases) {
