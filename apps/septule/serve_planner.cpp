@@ -24,11 +24,35 @@ namespace septule::app {
 
 namespace {
 
-/// The tenants that a GPU plans for, with their parts of the requests.
-std::vector<serve::AdmittedTenant> tenants_of(const ServeInput& input, const GpuShare& share) {
+/// Where each tenant retrains its model: on the GPU with most of its requests, the first of equals.
+std::vector<std::size_t> retraining_homes(const ServeInput& input,
+                                          const std::vector<GpuShare>& shares) {
+  std::vector<std::size_t> homes(input.tenants.size());
+  std::vector<double> most(input.tenants.size(), -1);
+  for (std::size_t g = 0; g < shares.size(); ++g) {
+    for (const GpuShare::Part& part : shares[g].tenants) {
+      const auto tenant = static_cast<std::size_t>(part.tenant);
+      if (part.share > most[tenant]) {
+        most[tenant] = part.share;
+        homes[tenant] = g;
+      }
+    }
+  }
+  return homes;
+}
+
+/// The tenants that a GPU plans for, with their parts of the requests. A job is of one GPU only;
+/// what the new model gains on the others is not counted.
+std::vector<serve::AdmittedTenant> tenants_of(const ServeInput& input,
+                                              const std::vector<GpuShare>& shares,
+                                              std::size_t gpu) {
+  const std::vector<std::size_t> homes = retraining_homes(input, shares);
   std::vector<serve::AdmittedTenant> tenants;
-  for (const GpuShare::Part& part : share.tenants) {
+  for (const GpuShare::Part& part : shares[gpu].tenants) {
     tenants.push_back(input.tenants[static_cast<std::size_t>(part.tenant)]);
+    if (homes[static_cast<std::size_t>(part.tenant)] != gpu) {
+      tenants.back().tenant.retraining.reset();
+    }
     for (double& rate : tenants.back().tenant.rate.values) {
       rate *= part.share;
     }
@@ -275,7 +299,7 @@ Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& i
     for (const GpuShare::Part& part : shares[g].tenants) {
       gpu.tenants.push_back(part.tenant);
     }
-    const std::vector<serve::AdmittedTenant> tenants = tenants_of(input, shares[g]);
+    const std::vector<serve::AdmittedTenant> tenants = tenants_of(input, shares, g);
     SEPTULE_TRY(gpu.problem, problem_of(settings, input, tenants));
     if (settings.initial == PlanSettings::Initial::kBest) {
       gpu.problem.initial = initial_of(gpu.problem, shares[g]);
