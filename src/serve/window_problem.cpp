@@ -31,7 +31,7 @@ int warm_up_steps_of(const Tenant& tenant, const WindowSetup& setup) {
   return static_cast<int>(std::min<std::int64_t>(steps_up(whole, setup.step), setup.step_count));
 }
 
-/// The job of the period in which the window begins.
+/// The job of the period that begins with the window.
 RetrainingNeed need_of(const RetrainingJob& job, const WindowSetup& setup) {
   const Duration window = Duration::nanoseconds(setup.step.to_nanoseconds() * setup.step_count);
   const Duration end = job.deadline.value_or(job.period.value_or(window));

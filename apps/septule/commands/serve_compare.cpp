@@ -146,7 +146,7 @@ Command serve_compare_command() {
   return {
       .record =
           {.path = {"serve", "compare"},
-           .summary = "compare serving policies on the same windows and requests",
+           .summary = "serving policies on the same requests",
            .description =
                {"Runs serve simulate for several policies, windows and seeds, and prints means "
                 "with 95 % intervals. All policies meet the same requests and use the same "

@@ -105,7 +105,7 @@ Command serve_max_goodput_command() {
   return {
       .record =
           {.path = {"serve", "max-goodput"},
-           .summary = "the most that so many GPUs can serve within SLOs, with a bound",
+           .summary = "the most that so many GPUs can serve",
            .description =
                {"For tenants with request rates, SLOs, weights and accuracies, and a number of "
                 "GPUs: which layouts and instances give the greatest goodput (requests within "

@@ -141,7 +141,7 @@ Command serve_min_gpus_command() {
   return {
       .record =
           {.path = {"serve", "min-gpus"},
-           .summary = "the fewest GPUs that serve every tenant within its SLO, with proof",
+           .summary = "the fewest GPUs that keep every SLO",
            .description =
                {"For tenants with request rates, SLOs and measured profiles: how few GPUs serve "
                 "all requests within their SLOs, and how few compute slices with so few GPUs. "

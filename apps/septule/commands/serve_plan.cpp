@@ -70,7 +70,7 @@ Command serve_plan_command() {
   return {
       .record =
           {.path = {"serve", "plan"},
-           .summary = "plan which instance serves or retrains whom, over a window of time",
+           .summary = "who is served or retrained where, over time",
            .description =
                {"For tenants whose request rates are known over a window (a trace or a forecast): "
                 "how each GPU is cut in every step, and which tenant each instance serves or "

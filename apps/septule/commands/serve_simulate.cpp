@@ -80,7 +80,7 @@ Command serve_simulate_command() {
   return {
       .record =
           {.path = {"serve", "simulate"},
-           .summary = "what a policy would have served of a trace within SLOs",
+           .summary = "what a policy would have served",
            .description =
                {"Lets a policy serve the tenants on virtual GPUs: it decides each second, what it "
                 "orders is set up and warms up, requests arrive and are answered or not. The "
