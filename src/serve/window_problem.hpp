@@ -28,8 +28,9 @@ double mean_rate(const RateSeries& rate, Duration begin, Duration length);
 /// that has an operating point (its name), then one for each that retrains ("bert retrains"), in
 /// the order of tenants. Rates are means over steps. A job's release is rounded up to a step and
 /// its deadline down, so that what is planned holds; without a deadline the period's end counts, at
-/// most the window's. A period begins with the window, as it does in the simulator's windows. Warm-ups are rounded up to whole steps. `lattice` outlives the problem.
-/// kInvalidInput for a setup out of range; the problem returned is valid.
+/// most the window's. A period begins with the window, as it does in the simulator's windows.
+/// Warm-ups are rounded up to whole steps. `lattice` outlives the problem. kInvalidInput for a
+/// setup out of range; the problem returned is valid.
 Result<GoodputProblem> make_window_problem(const LayoutLattice& lattice,
                                            std::span<const AdmittedTenant> tenants,
                                            const WindowSetup& setup);

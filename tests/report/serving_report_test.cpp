@@ -143,22 +143,5 @@ TEST(ServingTimeline, CoarseSpans_TakeWhatLastedLongest) {
   EXPECT_EQ(coarse[1].end, at_s(21));
 }
 
-TEST(ServingFigures, Comparison_HasARowForEachPolicyAndItsRatio) {
-  // Aim: the text's figures are those of the runs; a single run has no interval.
-  const ServingReport report = made_up_report(100, 10);
-  const std::string text = serving_comparison_text(report.policies);
-  EXPECT_THAT(text, HasSubstr("septule       90.00 %   90.00 %      16.20   N/A  1.000   N/A"));
-  EXPECT_THAT(text, HasSubstr("ekya-like     90.00 %   90.00 %      12.96   N/A  1.250   N/A"));
-}
-
-TEST(ServingFigures, Csv_HasARowForEachTenantAndSecond) {
-  // Aim: names are quoted where needed and every second is there.
-  job::ServingRecord run = made_up_run(3, 1);
-  run.tenants[1].name = "a,b";
-  const std::string csv = serving_csv(run);
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
-  EXPECT_THAT(csv, HasSubstr("\"a,b\",2,10.000,9.000,14.000,8.100,0.000\n"));
-}
-
 }  // namespace
 }  // namespace septule::report
