@@ -40,15 +40,16 @@ const LayoutGraph::Trainer* GraphProgram::trainer(std::size_t state, std::size_t
   return nullptr;
 }
 
+int GraphProgram::width_of(std::size_t state, std::size_t k) const {
+  const WorkLevels& work = input_.tracked[k];
+  const LayoutGraph::Trainer* const held = trainer(state, k);
+  return held == nullptr ? work.idle_count : static_cast<int>(work.of(held->speed).next.size());
+}
+
 GraphProgram::Axes GraphProgram::axes_for(std::size_t state) const {
   Axes axes;
   for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-    const WorkLevels& work = input_.tracked[k];
-    const LayoutGraph::Trainer* const held = trainer(state, k);
-    int width = work.count;
-    if (work.is_one_run()) {
-      width = held == nullptr ? 2 : static_cast<int>(work.row(held->speed).size());
-    }
+    const int width = width_of(state, k);
     axes.widths.push_back(width);
     axes.strides.push_back(axes.total);
     axes.total *= at(width);
@@ -70,9 +71,7 @@ void GraphProgram::make_axes() {
   for (std::size_t state = 0; state < graph_.count(); ++state) {
     std::vector<int> key;
     for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-      const WorkLevels& work = input_.tracked[k];
-      const LayoutGraph::Trainer* const held = work.is_one_run() ? trainer(state, k) : nullptr;
-      key.push_back(held == nullptr ? -1 : static_cast<int>(work.row(held->speed).size()));
+      key.push_back(width_of(state, k));
     }
     const auto [found, is_new] = known.try_emplace(key, axes_.size());
     if (is_new) {
@@ -82,12 +81,12 @@ void GraphProgram::make_axes() {
     offsets_.push_back(offset);
     offset += axes(state).total;
   }
-  values_.assign(offset, kNever);
+  value_count_ = offset;
   for (const LayoutGraph::Edge& edge : graph_.edges()) {
     run_edge_.push_back(-1);
     const auto& retrains = problem_.labels[at(graph_.letter(edge.slot).label)].retrains;
     for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-      if (input_.tracked[k].is_one_run() && retrains == input_.tracked[k].tenant) {
+      if (retrains == input_.tracked[k].tenant) {
         run_edge_.back() = static_cast<int>(k);
       }
     }
@@ -95,11 +94,11 @@ void GraphProgram::make_axes() {
 }
 
 std::int64_t GraphProgram::units() const {
-  return static_cast<std::int64_t>(values_.size()) * problem_.step_count;
+  return static_cast<std::int64_t>(value_count_) * problem_.step_count;
 }
 
 void GraphProgram::begin() {
-  std::ranges::fill(values_, kNever);
+  values_.assign(value_count_, kNever);
   values_[offsets_[graph_.state_of(problem_, problem_.initial)]] = 0;
   // A run in force may be given up before it counts as the only one.
   LabelledLayout serving = problem_.initial;
@@ -107,7 +106,8 @@ void GraphProgram::begin() {
     return problem_.labels[at(instance.label)].retrains.has_value();
   });
   values_[offsets_[graph_.state_of(problem_, serving)]] = 0;
-  layers_.assign(at(problem_.step_count), {});
+  layers_.resize(at(stretch_));
+  layers_from_ = -1;
   checkpoints_.assign(at(problem_.step_count), {});
   open_.assign(input_.beside.size(), {});
   for (std::size_t t = 0; t < input_.beside.size(); ++t) {
@@ -139,35 +139,26 @@ void GraphProgram::raise(std::size_t to, std::size_t from, double cost) {
   }
 }
 
-/// The only run of a tracked tenant is over once complete: its last level becomes "complete".
-void GraphProgram::end_run(const LayoutGraph::Edge& edge, std::size_t k) {
-  const Axes& with = axes(edge.super);
-  const std::size_t stride = with.strides[k];
-  const std::size_t width = at(with.widths[k]);
-  const double* from = values_.data() + offsets_[edge.super] + (width - 1) * stride;
-  double* to = values_.data() + offsets_[edge.sub] + stride;
-  for (std::size_t high = 0; high < with.total / (stride * width); ++high) {
-    for (std::size_t low = 0; low < stride; ++low) {
-      to[low] = to[low] > from[low] ? to[low] : from[low];
+/// Along the axis of tenant k the levels of `from` become those of `to` that `levels` says.
+void GraphProgram::raise_along(
+    std::size_t to, std::size_t from, std::size_t k, const std::vector<int>& levels, double cost) {
+  const std::size_t stride = axes(from).strides[k];
+  const std::size_t from_width = at(axes(from).widths[k]);
+  const std::size_t to_width = at(axes(to).widths[k]);
+  const double* source = values_.data() + offsets_[from];
+  double* target = values_.data() + offsets_[to];
+  for (std::size_t high = axes(from).total / (stride * from_width); high > 0; --high) {
+    for (std::size_t level = 0; level < from_width; ++level, source += stride) {
+      if (levels[level] < 0) {
+        continue;
+      }
+      double* const into = target + at(levels[level]) * stride;
+      for (std::size_t low = 0; low < stride; ++low) {
+        const double value = source[low] - cost;
+        into[low] = into[low] > value ? into[low] : value;
+      }
     }
-    from += stride * width;
-    to += stride * 2;
-  }
-}
-
-void GraphProgram::begin_run(const LayoutGraph::Edge& edge, std::size_t k, double cost) {
-  const Axes& with = axes(edge.super);
-  const std::size_t stride = with.strides[k];
-  const std::size_t width = at(with.widths[k]);
-  const double* from = values_.data() + offsets_[edge.sub];
-  double* to = values_.data() + offsets_[edge.super];
-  for (std::size_t high = 0; high < with.total / (stride * width); ++high) {
-    for (std::size_t low = 0; low < stride; ++low) {
-      const double value = from[low] - cost;
-      to[low] = to[low] > value ? to[low] : value;
-    }
-    from += stride * 2;
-    to += stride * width;
+    target += stride * to_width;
   }
 }
 
@@ -178,7 +169,9 @@ void GraphProgram::drop() {
       continue;
     }
     if (run_edge_[i] >= 0) {
-      end_run(edges[i], at(run_edge_[i]));
+      const std::size_t k = at(run_edge_[i]);
+      const double speed = trainer(edges[i].super, k)->speed;
+      raise_along(edges[i].sub, edges[i].super, k, input_.tracked[k].of(speed).pause, 0);
     } else {
       raise(edges[i].sub, edges[i].super, 0);
     }
@@ -193,7 +186,10 @@ void GraphProgram::create(int t, bool Letter::* made) {
       continue;
     }
     if (run_edge_[i] >= 0) {
-      begin_run(edges[i], at(run_edge_[i]), created.creation_cost);
+      const std::size_t k = at(run_edge_[i]);
+      const double speed = trainer(edges[i].super, k)->speed;
+      const std::vector<int>& resume = input_.tracked[k].of(speed).resume;
+      raise_along(edges[i].super, edges[i].sub, k, resume, created.creation_cost);
     } else {
       raise(edges[i].super, edges[i].sub, created.creation_cost);
     }
@@ -237,7 +233,7 @@ void GraphProgram::train(std::size_t state, int t) {
   for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
     const LayoutGraph::Trainer* const held = trainer(state, k);
     if (held != nullptr && held->is_ready && is_counted(t, k)) {
-      move_levels(state, k, input_.tracked[k].row(held->speed));
+      move_levels(state, k, input_.tracked[k].of(held->speed).next);
     }
   }
 }
@@ -281,7 +277,7 @@ void GraphProgram::run_step(int t, bool keeps_layer) {
   }
   add_values(t);
   if (keeps_layer) {
-    layers_[at(t)] = values_;
+    layers_[at(t % stretch_)] = values_;
   }
   for (std::size_t s = 0; s < graph_.count(); ++s) {
     train(s, t);

@@ -61,6 +61,7 @@ class GraphProgram {
   struct Step;  // one step back
 
   void make_axes();
+  int width_of(std::size_t state, std::size_t k) const;
   Axes axes_for(std::size_t state) const;
   const LayoutGraph::Trainer* trainer(std::size_t state, std::size_t k) const;
   void begin();
@@ -69,8 +70,8 @@ class GraphProgram {
   void raise(std::size_t to, std::size_t from, double cost);
   void drop();
   void create(int t, bool Letter::* made);
-  void end_run(const LayoutGraph::Edge& edge, std::size_t k);
-  void begin_run(const LayoutGraph::Edge& edge, std::size_t k, double cost);
+  void raise_along(
+      std::size_t to, std::size_t from, std::size_t k, const std::vector<int>& levels, double cost);
   void add_values(int t);
   void train(std::size_t state, int t);
   void move_levels(std::size_t state, std::size_t k, const std::vector<int>& next);
@@ -97,10 +98,12 @@ class GraphProgram {
   std::vector<Axes> axes_;            // distinct ones
   std::vector<std::size_t> axes_of_;  // by state
   std::vector<std::size_t> offsets_;  // by state
-  std::vector<int> run_edge_;         // by edge: tracked tenant whose only run it begins; -1
-  std::vector<double> values_;        // by state, then levels
+  std::size_t value_count_ = 0;
+  std::vector<int> run_edge_;                     // by edge: tracked tenant that it retrains; -1
+  std::vector<double> values_;                    // by state, then levels
   std::vector<std::vector<std::uint8_t>> open_;   // by step, as far as `beside` needs it
-  std::vector<std::vector<double>> layers_;       // after the value of a step; empty = not kept
+  std::vector<std::vector<double>> layers_;       // after the value of a step, of one stretch
+  int layers_from_ = -1;                          // first step of that stretch
   std::vector<std::vector<double>> checkpoints_;  // before a step; empty = not kept
   int stretch_ = 1;
 };

@@ -31,17 +31,15 @@ struct GraphProgram::Step {
 };
 
 std::span<const double> GraphProgram::layer(int t) {
-  if (layers_[at(t)].empty()) {
-    for (std::vector<double>& old : layers_) {
-      old = {};
-    }
-    const int from = t / stretch_ * stretch_;
+  const int from = t / stretch_ * stretch_;
+  if (layers_from_ != from) {
+    layers_from_ = from;
     values_ = checkpoints_[at(from)];
     for (int again = from; again <= t; ++again) {
       run_step(again, true);
     }
   }
-  return layers_[at(t)];
+  return layers_[at(t - from)];
 }
 
 /// What is owned in step t if `state` serves in it and `kept` is there after it; false if that
@@ -85,25 +83,28 @@ std::vector<int> GraphProgram::levels_before(int t,
                                              const Node& kept) const {
   const WorkLevels& work = input_.tracked[k];
   const LayoutGraph::Trainer* const held = trainer(state, k);
-  const int width = axes(state).widths[k];
-  int level = kept.levels[k];  // after step t, on this state's axis
-  if (work.is_one_run()) {
-    const LayoutGraph::Trainer* const later = trainer(kept.state, k);
-    const bool is_over = held != nullptr && later == nullptr;
-    const bool begins = held == nullptr && later != nullptr;
-    const bool is_other = held != nullptr && later != nullptr && held->speed != later->speed;
-    if (is_other || (begins && level != 0) || (is_over && level != 1)) {
-      return {};
+  const LayoutGraph::Trainer* const later = trainer(kept.state, k);
+  std::vector<int> after;  // on this state's axis
+  for (int level = 0; level < axes(state).widths[k]; ++level) {
+    int becomes = level;
+    if (held != nullptr && later == nullptr) {
+      becomes = work.of(held->speed).pause[at(level)];
+    } else if (held == nullptr && later != nullptr) {
+      becomes = work.of(later->speed).resume[at(level)];
+    } else if (held != nullptr && held->speed != later->speed) {
+      becomes = -1;
     }
-    level = is_over ? width - 1 : level;
+    if (becomes == kept.levels[k]) {
+      after.push_back(level);
+    }
   }
   if (held == nullptr || !held->is_ready || !is_counted(t, k)) {
-    return {level};
+    return after;
   }
-  const std::vector<int>& next = work.row(held->speed);
+  const std::vector<int>& next = work.of(held->speed).next;
   std::vector<int> before;
-  for (int from = 0; from <= level; ++from) {
-    if (next[at(from)] == level) {
+  for (int from = 0; from < static_cast<int>(next.size()); ++from) {
+    if (std::ranges::find(after, next[at(from)]) != after.end()) {
       before.push_back(from);
     }
   }

@@ -1,13 +1,17 @@
 #include "serve/layout_graph.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <bit>
 
 #include "base/check.hpp"
+#include "base/rng.hpp"
 
 namespace septule::serve {
 
 namespace {
+
+constexpr std::uint64_t kHashSeed = 0x5e97;
+constexpr std::uint32_t kNoState = UINT32_MAX;
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -92,17 +96,6 @@ bool LayoutGraph::is_legal(const Counts& counts, const SizeTable<int>& beside) c
           std::ranges::binary_search(legal_placements_, placements));
 }
 
-bool LayoutGraph::retrains_already(const GoodputProblem& problem,
-                                   const Counts& counts,
-                                   int tenant) const {
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    if (counts[slot] > 0 && problem.labels[at(letter(slot).label)].retrains == tenant) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool LayoutGraph::make_states(const GoodputProblem& problem, std::int64_t states_max) {
   // Grown instance by instance: a state and a slot not before the last one used. Whatever is legal
   // stays so without an instance, so nothing is missed.
@@ -110,14 +103,19 @@ bool LayoutGraph::make_states(const GoodputProblem& problem, std::int64_t states
   counts_.emplace_back(slots_.size(), 0);
   describe(problem, counts_.front());
   for (std::size_t grown = 0; grown < counts_.size(); ++grown) {
+    bool is_legal_here = false;
     for (std::size_t slot = last_slot[grown]; slot < slots_.size(); ++slot) {
-      const auto& retrains = problem.labels[at(letter(slot).label)].retrains;
-      if (retrains.has_value() && retrains_already(problem, counts_[grown], *retrains)) {
-        continue;
-      }
       Counts counts = counts_[grown];
       ++counts[slot];
-      if (!is_legal(counts, {})) {
+      // The letters of one size and place lie side by side and are legal together or not.
+      if (slot == last_slot[grown] || slots_[slot].letter == 0) {
+        is_legal_here = is_legal(counts, {});
+      }
+      const auto& retrains = problem.labels[at(letter(slot).label)].retrains;
+      const bool is_second = retrains.has_value() &&
+                             std::ranges::find(trainers_[grown], *retrains, &Trainer::tenant) !=
+                                 trainers_[grown].end();
+      if (!is_legal_here || is_second) {
         continue;
       }
       if (std::ssize(counts_) >= states_max) {
@@ -128,9 +126,7 @@ bool LayoutGraph::make_states(const GoodputProblem& problem, std::int64_t states
       last_slot.push_back(slot);
     }
   }
-  sorted_.resize(counts_.size());
-  std::iota(sorted_.begin(), sorted_.end(), 0U);
-  std::ranges::sort(sorted_, {}, [&](std::uint32_t i) -> const Counts& { return counts_[i]; });
+  make_index();
   return true;
 }
 
@@ -158,26 +154,51 @@ void LayoutGraph::describe(const GoodputProblem& problem, const Counts& counts) 
   trainers_.push_back(std::move(trainers));
 }
 
-std::uint32_t LayoutGraph::index_of(const Counts& counts) const {
-  const auto found = std::ranges::lower_bound(
-      sorted_, counts, {}, [&](std::uint32_t i) -> const Counts& { return counts_[i]; });
-  SEPTULE_CHECK(found != sorted_.end() && counts_[*found] == counts, "the state is one of these");
-  return *found;
+std::uint64_t LayoutGraph::hash_of(const Counts& counts) const {
+  std::uint64_t hash = 0;
+  for (std::size_t slot = 0; slot < counts.size(); ++slot) {
+    hash += counts[slot] * slot_hashes_[slot];
+  }
+  return hash;
+}
+
+void LayoutGraph::make_index() {
+  Rng rng(kHashSeed);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    slot_hashes_.push_back(rng.next());
+  }
+  index_.assign(std::bit_ceil(counts_.size() * 2), kNoState);
+  for (std::uint32_t state = 0; state < counts_.size(); ++state) {
+    hashes_.push_back(hash_of(counts_[state]));
+    std::size_t where = hashes_.back() & (index_.size() - 1);
+    while (index_[where] != kNoState) {
+      SEPTULE_CHECK(hashes_[index_[where]] != hashes_.back(), "states have different hashes");
+      where = (where + 1) & (index_.size() - 1);
+    }
+    index_[where] = state;
+  }
+}
+
+std::uint32_t LayoutGraph::index_of(std::uint64_t hash) const {
+  std::size_t where = hash & (index_.size() - 1);
+  while (index_[where] != kNoState && hashes_[index_[where]] != hash) {
+    where = (where + 1) & (index_.size() - 1);
+  }
+  SEPTULE_CHECK(index_[where] != kNoState, "the state is one of these");
+  return index_[where];
 }
 
 void LayoutGraph::make_edges() {
   for (std::uint32_t state = 0; state < counts_.size(); ++state) {
-    Counts next(slots_.size(), 0);
+    std::uint64_t next = 0;
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
       if (counts_[state][slot] == 0) {
         continue;
       }
-      Counts less = counts_[state];
-      --less[slot];
-      edges_.push_back({state, index_of(less), slot});
+      edges_.push_back({state, index_of(hashes_[state] - slot_hashes_[slot]), slot});
       // The letters of one size and place lie side by side.
       const std::size_t to = slot - at(slots_[slot].letter) + at(letter(slot).next);
-      next[to] = static_cast<std::uint16_t>(next[to] + counts_[state][slot]);
+      next += counts_[state][slot] * slot_hashes_[to];
     }
     advanced_.push_back(alphabet_.has_ages ? index_of(next) : state);
     if (advanced_.back() != state) {
@@ -205,7 +226,7 @@ std::size_t LayoutGraph::state_of(const GoodputProblem& problem,
       }
     }
   }
-  return index_of(counts);
+  return index_of(hash_of(counts));
 }
 
 }  // namespace septule::serve

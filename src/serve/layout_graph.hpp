@@ -82,10 +82,11 @@ class LayoutGraph {
   void make_slots(const LayoutLattice& lattice);
   void make_legal(const GoodputProblem& problem);
   bool make_states(const GoodputProblem& problem, std::int64_t states_max);
-  bool retrains_already(const GoodputProblem& problem, const Counts& counts, int tenant) const;
   void describe(const GoodputProblem& problem, const Counts& counts);
   void make_edges();
-  std::uint32_t index_of(const Counts& counts) const;
+  void make_index();
+  std::uint64_t hash_of(const Counts& counts) const;
+  std::uint32_t index_of(std::uint64_t hash) const;
 
   LabelAlphabet alphabet_;
   GraphDetail detail_ = GraphDetail::kMultisets;
@@ -94,7 +95,9 @@ class LayoutGraph {
   std::vector<SizeTable<int>> legal_sizes_;      // sorted
   std::vector<std::uint32_t> legal_placements_;  // sorted
   std::vector<Counts> counts_;
-  std::vector<std::uint32_t> sorted_;  // states by counts, to find them
+  std::vector<std::uint64_t> slot_hashes_;  // a state's hash is the sum over its instances
+  std::vector<std::uint64_t> hashes_;       // by state; all different
+  std::vector<std::uint32_t> index_;        // states by hash, open addressing
   std::vector<double> ready_rps_;
   std::vector<double> all_rps_;
   std::vector<std::vector<Trainer>> trainers_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -19,7 +20,6 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kProofTolerance = 1e-9;
 constexpr int kLevelsMax = 512;
-constexpr int kLevelsMin = 6;
 constexpr std::size_t kGroupMax = 3;
 constexpr std::int64_t kGraphStatesMax = 120'000;
 
@@ -45,31 +45,6 @@ std::vector<int> worth_retraining(const GoodputProblem& problem) {
   return tenants;
 }
 
-std::int64_t combinations(std::span<const WorkLevels> tracked) {
-  std::int64_t product = 1;
-  for (const WorkLevels& work : tracked) {
-    product *= work.count;
-  }
-  return product;
-}
-
-/// Levels for all of these tenants whose combinations are at most `product_max`; empty if even few
-/// levels are too many.
-std::vector<WorkLevels> levels_for(const GoodputProblem& problem,
-                                   std::span<const int> tenants,
-                                   std::int64_t product_max) {
-  for (int count = kLevelsMax; count >= kLevelsMin; count = count * 7 / 8) {
-    std::vector<WorkLevels> tracked;
-    for (const int m : tenants) {
-      tracked.push_back(make_work_levels(problem, m, count, WorkRounding::kUp));
-    }
-    if (combinations(tracked) <= product_max) {
-      return tracked;
-    }
-  }
-  return {};
-}
-
 /// All subsets of so many tenants.
 std::vector<std::vector<int>> groups_of(const std::vector<int>& tenants, std::size_t size) {
   std::vector<std::vector<int>> groups;
@@ -87,28 +62,50 @@ std::vector<std::vector<int>> groups_of(const std::vector<int>& tenants, std::si
   return groups;
 }
 
-/// The joint program of a group, if it fits into so many units.
-struct Joint {
-  std::optional<LayoutGraph> graph;
-  std::vector<WorkLevels> tracked;  // empty = does not fit
-};
-Joint make_joint(const GoodputProblem& problem,
-                 std::span<const int> group,
-                 std::int64_t units_max) {
-  Joint joint;
+/// Multisets with the letters of a group's retraining, ages as far as they fit.
+std::optional<LayoutGraph> make_graph(const GoodputProblem& problem, std::span<const int> group) {
   for (const LetterDetail detail : {LetterDetail::kExact, LetterDetail::kRelaxed}) {
-    const LabelAlphabet alphabet = make_alphabet(problem, detail, mask_of(group));
-    joint.graph = LayoutGraph::make(problem, alphabet, GraphDetail::kMultisets, kGraphStatesMax);
-    if (!joint.graph.has_value()) {
-      continue;
-    }
-    const std::int64_t each = static_cast<std::int64_t>(joint.graph->count()) * problem.step_count;
-    joint.tracked = levels_for(problem, group, units_max / each);
-    if (!joint.tracked.empty()) {
-      return joint;
+    std::optional<LayoutGraph> graph =
+        LayoutGraph::make(problem,
+                          make_alphabet(problem, detail, mask_of(group)),
+                          GraphDetail::kMultisets,
+                          kGraphStatesMax);
+    if (graph.has_value()) {
+      return graph;
     }
   }
-  return joint;
+  return std::nullopt;
+}
+
+/// The bound with the work of a group followed, the others retrained for nothing; nothing if that
+/// takes more than `units_max`.
+std::optional<double> group_bound(const GoodputProblem& problem,
+                                  std::span<const int> group,
+                                  std::int64_t units_max,
+                                  WorkBudget& budget) {
+  const std::optional<LayoutGraph> graph = make_graph(problem, group);
+  if (!graph.has_value()) {
+    return std::nullopt;
+  }
+  std::vector<std::optional<int>> others = free_retraining(problem);
+  for (const int m : group) {
+    others[at(m)] = std::nullopt;
+  }
+  GraphInput input;
+  input.steps = make_step_terms(problem, frozen_reservations(problem), others);
+  for (const int parts : {32, 24, 16, 12, 8}) {
+    input.tracked.clear();
+    for (const int m : group) {
+      std::optional<WorkLevels> exact = make_exact_levels(problem, m, parts);
+      input.tracked.push_back(exact.has_value() ? *std::move(exact)
+                                                : make_bound_levels(problem, m, parts));
+    }
+    GraphProgram program(problem, *graph, input);
+    if (program.units() <= units_max) {
+      return program.value(budget);
+    }
+  }
+  return std::nullopt;
 }
 
 Result<WindowBound> bound_of(const GoodputProblem& problem,
@@ -123,30 +120,17 @@ Result<WindowBound> bound_of(const GoodputProblem& problem,
   SEPTULE_TRY(const double free, multiset_bound(problem, budget, options.layouts));
   offer(free, "multisets");
   const std::vector<int> tenants = worth_retraining(problem);
-  const std::vector<std::optional<int>> retrained = free_retraining(problem);
-  for (std::size_t size = std::min<std::size_t>(tenants.size(), 3); size > 0; --size) {
-    bool has_any = false;
-    for (const std::vector<int>& group : groups_of(tenants, size)) {
-      const std::int64_t units = std::min(options.joint_units_max, budget.units_left());
-      Joint joint = make_joint(problem, group, units);
-      if (joint.tracked.empty()) {
-        continue;
+  // Few together with fine levels before many with coarse ones, which bound less.
+  for (std::size_t size = 1; size <= std::min<std::size_t>(tenants.size(), kGroupMax); ++size) {
+    const std::vector<std::vector<int>> groups = groups_of(tenants, size);
+    const std::int64_t units = std::min(options.bound_units_max, budget.units_left()) /
+                               std::max<std::int64_t>(2, std::ssize(groups));
+    for (const std::vector<int>& group : groups) {
+      const std::optional<double> value = group_bound(problem, group, units, budget);
+      if (!value.has_value()) {
+        return best;
       }
-      std::vector<std::optional<int>> others = retrained;
-      for (const int m : group) {
-        others[at(m)] = std::nullopt;
-      }
-      GraphInput input;
-      input.steps = make_step_terms(problem, frozen_reservations(problem), others);
-      input.tracked = std::move(joint.tracked);
-      const auto value = GraphProgram(problem, *joint.graph, std::move(input)).value(budget);
-      if (value.has_value()) {
-        has_any = true;
-        offer(*value + kProofTolerance * std::abs(*value), "joint-multisets");
-      }
-    }
-    if (has_any) {
-      break;
+      offer(*value + kProofTolerance * std::abs(*value), "joint-multisets");
     }
   }
   return best;
@@ -200,14 +184,17 @@ class RetrainingSearch {
       return false;
     }
     std::vector<WorkLevels> tracked;
+    std::int64_t combinations = 1;
     for (const int m : tenants_) {
-      tracked.push_back(make_work_levels(problem_, m, kLevelsMax, WorkRounding::kUp));
-      if (!tracked.back().is_exact) {
+      std::optional<WorkLevels> levels = make_exact_levels(problem_, m, kLevelsMax);
+      if (!levels.has_value()) {
         return false;
       }
+      combinations *= levels->idle_count;
+      tracked.push_back(*std::move(levels));
     }
     const std::int64_t units_max = std::min(options_.exact_units_max, budget_.units_left() / 2);
-    const std::int64_t states_max = units_max / problem_.step_count / combinations(tracked);
+    const std::int64_t states_max = units_max / problem_.step_count / combinations;
     const std::optional<LayoutGraph> graph =
         LayoutGraph::make(problem_, alphabet, GraphDetail::kPlaced, states_max);
     if (!graph.has_value()) {
@@ -250,7 +237,7 @@ class RetrainingSearch {
 
   /// Runs of as many tenants together as fit, in turn.
   void descend() {
-    std::size_t size = std::min<std::size_t>(tenants_.size(), kGroupMax);
+    std::size_t size = tenants_.size() <= kGroupMax ? tenants_.size() : 2;
     for (int pass = 0; pass < options_.passes_max;) {
       const RetrainingRuns before = runs_;
       bool has_any = false;
@@ -270,13 +257,11 @@ class RetrainingSearch {
 
   /// Plans the runs of a group anew beside the others'; false if that does not fit.
   bool improve(const std::vector<int>& group) {
-    const LabelAlphabet exact = make_alphabet(slowed_, LetterDetail::kExact, mask_of(group));
-    std::optional<LayoutGraph> graph =
-        LayoutGraph::make(slowed_, exact, GraphDetail::kMultisets, kGraphStatesMax);
-    if (!graph.has_value()) {
-      const LabelAlphabet less = make_alphabet(slowed_, LetterDetail::kRelaxed, mask_of(group));
-      graph = LayoutGraph::make(slowed_, less, GraphDetail::kMultisets, kGraphStatesMax);
+    auto [known, is_new] = graphs_.try_emplace(group);
+    if (is_new) {
+      known->second = make_graph(slowed_, group);
     }
+    const std::optional<LayoutGraph>& graph = known->second;
     if (!graph.has_value()) {
       return false;
     }
@@ -284,6 +269,10 @@ class RetrainingSearch {
     std::erase_if(others, [&](const RetrainingRun& run) {
       return std::ranges::find(group, run.tenant) != group.end();
     });
+    if (const auto seen = seen_.find(group); seen != seen_.end() && seen->second == others) {
+      return true;
+    }
+    seen_[group] = others;
     const std::vector<std::optional<int>> from = complete_runs(problem_, others);
     GraphInput input;
     input.steps = make_step_terms(problem_, frozen_reservations(problem_), from);
@@ -374,7 +363,9 @@ class RetrainingSearch {
   WorkBudget& budget_;
   const RetrainingOptions& options_;
   GoodputProblem slowed_;
-  std::vector<int> tenants_;  // whose retraining is planned
+  std::vector<int> tenants_;                                       // whose retraining is planned
+  std::map<std::vector<int>, std::optional<LayoutGraph>> graphs_;  // by group
+  std::map<std::vector<int>, RetrainingRuns> seen_;  // what a group was last planned beside
   RetrainingRuns runs_;
   double best_joint_ = kNever;
   std::vector<LabelledLayout> layouts_;

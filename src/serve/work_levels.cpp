@@ -12,87 +12,87 @@ namespace septule::serve {
 namespace {
 
 constexpr double kTolerance = 1e-9;
-// Sums looked at before coarser ones are tried.
-constexpr std::size_t kSumsMax = 2000;
+// Sums looked at before exact levels are given up.
+constexpr std::size_t kSumsMax = 4000;
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-/// Sorted, values that differ by rounding only merged.
-void tidy(std::vector<double>& values, double work) {
-  std::ranges::sort(values);
-  const auto rest = std::ranges::unique(
-      values, [&](double a, double b) { return std::abs(a - b) <= kTolerance * work; });
-  values.erase(rest.begin(), rest.end());
-}
-
-/// All sums below `work` of gains with at most `kinds` different ones among them; nothing if there
-/// are too many.
-std::optional<std::vector<double>> sums_of(const std::vector<double>& gains,
-                                           double work,
-                                           int kinds) {
-  std::vector<std::vector<double>> by_kinds(at(kinds + 1));
-  by_kinds[0] = {0.0};
-  const double end = work * (1 - kTolerance);
-  for (const double gain : gains) {
-    for (int k = kinds; k > 0; --k) {
-      const std::vector<double> from = by_kinds[at(k - 1)];
-      for (const double base : from) {
-        for (double sum = base + gain; sum < end; sum += gain) {
-          by_kinds[at(k)].push_back(sum);
-          if (by_kinds[at(k)].size() > kSumsMax * 4) {
-            return std::nullopt;
-          }
-        }
-      }
-      tidy(by_kinds[at(k)], work);
+WorkLevels levels_without_rows(const GoodputProblem& problem, int tenant) {
+  const GoodputTenant& who = problem.tenants[at(tenant)];
+  WorkLevels levels;
+  levels.tenant = tenant;
+  levels.release_step = who.retraining->release_step;
+  levels.deadline_step = who.retraining->deadline_step;
+  levels.worth_after = who.weight * who.accuracy_after;
+  std::vector<double> speeds;
+  for (const Label& label : problem.labels) {
+    if (label.retrains == tenant) {
+      std::ranges::copy_if(
+          label.speed, std::back_inserter(speeds), [](double speed) { return speed > 0; });
     }
   }
-  std::vector<double> all;
-  for (const std::vector<double>& values : by_kinds) {
-    all.insert(all.end(), values.begin(), values.end());
+  std::ranges::sort(speeds);
+  const auto rest = std::ranges::unique(speeds);
+  speeds.erase(rest.begin(), rest.end());
+  SEPTULE_CHECK(!speeds.empty(), "a tenant that retrains has a label for it");
+  for (const double speed : speeds) {
+    levels.speeds.push_back({speed, {}, {}, {}});
   }
-  tidy(all, work);
-  if (all.size() > kSumsMax) {
-    return std::nullopt;
-  }
-  return all;
+  return levels;
 }
 
-std::vector<double> grid_of(double work, int count) {
-  std::vector<double> values;
-  for (int i = 0; i < count; ++i) {
-    values.push_back(work * i / count);
+/// Share of the work that a step does at each speed.
+std::vector<double> gains_of(const GoodputProblem& problem, const WorkLevels& levels) {
+  const double work = problem.tenants[at(levels.tenant)].retraining->work_s;
+  std::vector<double> gains;
+  for (const WorkLevels::Speed& speed : levels.speeds) {
+    gains.push_back(speed.speed * problem.step.to_seconds() / work);
   }
-  return values;
+  return gains;
 }
 
-/// Levels that keep exactly these values below the work.
-std::vector<std::vector<int>> transitions(const std::vector<double>& kept,
-                                          const std::vector<double>& gains,
-                                          double work,
-                                          WorkRounding rounding) {
-  const int complete = static_cast<int>(kept.size());
+/// All sums below 1 of these gains, ascending, sums equal but for rounding once; nothing if there
+/// are too many.
+std::optional<std::vector<double>> sums_of(const std::vector<double>& gains) {
+  std::vector<double> sums = {0.0};
+  for (const double gain : gains) {
+    std::vector<double> more;
+    for (const double base : sums) {
+      for (double sum = base; sum < 1 - kTolerance; sum += gain) {
+        more.push_back(sum);
+        if (more.size() > kSumsMax * 16) {
+          return std::nullopt;
+        }
+      }
+    }
+    std::ranges::sort(more);
+    const auto rest =
+        std::ranges::unique(more, [](double a, double b) { return b - a <= kTolerance; });
+    more.erase(rest.begin(), rest.end());
+    sums = std::move(more);
+  }
+  return sums.size() <= kSumsMax ? std::optional(std::move(sums)) : std::nullopt;
+}
+
+/// By gain, then level: the level after a step. `sums` are closed under the gains.
+std::vector<std::vector<int>> nexts_of(const std::vector<double>& sums,
+                                       const std::vector<double>& gains) {
+  const int complete = static_cast<int>(sums.size());
   std::vector<std::vector<int>> next(gains.size());
   for (std::size_t g = 0; g < gains.size(); ++g) {
-    for (const double value : kept) {
-      const double sum = value + gains[g];
-      const double slack = kTolerance * work;
-      int to = complete;
-      if (sum < work - slack) {
-        to = rounding == WorkRounding::kUp
-                 ? static_cast<int>(std::ranges::lower_bound(kept, sum - slack) - kept.begin())
-                 : static_cast<int>(std::ranges::upper_bound(kept, sum + slack) - kept.begin()) - 1;
-      }
-      next[g].push_back(to);
+    for (const double base : sums) {
+      const double sum = base + gains[g];
+      const auto found = std::ranges::lower_bound(sums, sum - 2 * kTolerance);
+      next[g].push_back(sum >= 1 - kTolerance ? complete : static_cast<int>(found - sums.begin()));
     }
     next[g].push_back(complete);
   }
   return next;
 }
 
-/// Makes levels with the same future one, highest first.
+/// Makes levels with the same future one, from the last one down.
 std::vector<std::vector<int>> merged(const std::vector<std::vector<int>>& next) {
   const std::size_t count = next.front().size();
   std::map<std::vector<int>, int> seen;
@@ -101,9 +101,6 @@ std::vector<std::vector<int>> merged(const std::vector<std::vector<int>>& next) 
     std::vector<int> future;
     for (const std::vector<int>& row : next) {
       future.push_back(label[at(row[level])]);
-      if (row[level] == static_cast<int>(level)) {
-        future.back() = -1;  // gains nothing
-      }
     }
     label[level] = seen.try_emplace(future, static_cast<int>(seen.size()) + 1).first->second;
   }
@@ -117,76 +114,86 @@ std::vector<std::vector<int>> merged(const std::vector<std::vector<int>>& next) 
   return out;
 }
 
-WorkLevels levels_without_rows(const GoodputProblem& problem, int tenant) {
-  const GoodputTenant& who = problem.tenants[at(tenant)];
-  WorkLevels levels;
-  levels.tenant = tenant;
-  levels.release_step = who.retraining->release_step;
-  levels.deadline_step = who.retraining->deadline_step;
-  levels.worth_after = who.weight * who.accuracy_after;
-  for (const Label& label : problem.labels) {
-    for (const double speed : label.speed) {
-      if (label.retrains == tenant && speed > 0) {
-        levels.speeds.push_back(speed);
-      }
-    }
-  }
-  std::ranges::sort(levels.speeds);
-  const auto rest = std::ranges::unique(levels.speeds);
-  levels.speeds.erase(rest.begin(), rest.end());
-  SEPTULE_CHECK(!levels.speeds.empty(), "a tenant that retrains has a label for it");
-  return levels;
+/// Steps that a speed takes alone, and one more than the window has if that is not enough.
+int steps_alone(const GoodputProblem& problem, double gain) {
+  return static_cast<int>(std::min(std::ceil((1 - kTolerance) / gain), problem.step_count + 1.0));
 }
 
 }  // namespace
 
-const std::vector<int>& WorkLevels::row(double speed) const {
-  const auto found = std::ranges::find(speeds, speed);
+const WorkLevels::Speed& WorkLevels::of(double speed) const {
+  const auto found = std::ranges::find(speeds, speed, &Speed::speed);
   SEPTULE_CHECK(found != speeds.end(), "the speed is one of the tenant's labels");
-  return next[static_cast<std::size_t>(found - speeds.begin())];
+  return *found;
 }
 
-WorkLevels make_work_levels(const GoodputProblem& problem,
-                            int tenant,
-                            int count_max,
-                            WorkRounding rounding) {
+std::optional<WorkLevels> make_exact_levels(const GoodputProblem& problem,
+                                            int tenant,
+                                            int count_max) {
   WorkLevels levels = levels_without_rows(problem, tenant);
-  const double work = problem.tenants[at(tenant)].retraining->work_s;
-  std::vector<double> gains;
-  for (const double speed : levels.speeds) {
-    gains.push_back(speed * problem.step.to_seconds());
+  const std::vector<double> gains = gains_of(problem, levels);
+  if (gains.front() < 1e-6) {
+    return std::nullopt;
   }
-  const int all_kinds = static_cast<int>(gains.size());
-  for (int kinds = all_kinds; kinds > 0; kinds = kinds > 2 ? 2 : kinds - 1) {
-    const std::optional<std::vector<double>> kept = sums_of(gains, work, kinds);
-    if (!kept.has_value()) {
-      continue;
-    }
-    levels.next = merged(transitions(*kept, gains, work, rounding));
-    levels.count = static_cast<int>(levels.next.front().size());
-    levels.is_exact = kinds == all_kinds;
-    if (levels.count <= count_max) {
-      return levels;
-    }
+  const std::optional<std::vector<double>> sums = sums_of(gains);
+  if (!sums.has_value()) {
+    return std::nullopt;
   }
-  levels.is_exact = false;
-  levels.next = transitions(grid_of(work, count_max - 1), gains, work, rounding);
-  levels.count = count_max;
+  std::vector<std::vector<int>> next = merged(nexts_of(*sums, gains));
+  levels.idle_count = static_cast<int>(next.front().size());
+  if (levels.idle_count > count_max) {
+    return std::nullopt;
+  }
+  std::vector<int> same;
+  for (int level = 0; level < levels.idle_count; ++level) {
+    same.push_back(level);
+  }
+  for (std::size_t g = 0; g < gains.size(); ++g) {
+    levels.speeds[g].next = std::move(next[g]);
+    levels.speeds[g].pause = same;
+    levels.speeds[g].resume = same;
+  }
+  return levels;
+}
+
+WorkLevels make_bound_levels(const GoodputProblem& problem, int tenant, int parts) {
+  // Idle levels: 0, 1 / parts, ..., "almost" (anything short of complete), complete. Levels of a
+  // speed: whole steps of it, almost, complete.
+  WorkLevels levels = levels_without_rows(problem, tenant);
+  const int almost_idle = parts;
+  levels.idle_count = parts + 2;
+  const std::vector<double> gains = gains_of(problem, levels);
+  for (std::size_t g = 0; g < gains.size(); ++g) {
+    WorkLevels::Speed& speed = levels.speeds[g];
+    const int almost = steps_alone(problem, gains[g]);
+    for (int level = 0; level < almost; ++level) {
+      const double idle = std::ceil(level * gains[g] * parts - kTolerance);
+      speed.next.push_back(level + 1 < almost ? level + 1 : almost + 1);
+      speed.pause.push_back(static_cast<int>(std::min<double>(idle, almost_idle)));
+    }
+    speed.next.insert(speed.next.end(), {almost + 1, almost + 1});
+    speed.pause.insert(speed.pause.end(), {almost_idle, almost_idle + 1});
+    for (int idle = 0; idle < parts; ++idle) {
+      const double level = std::ceil(idle / (parts * gains[g]) - kTolerance);
+      speed.resume.push_back(static_cast<int>(std::min<double>(level, almost)));
+    }
+    speed.resume.insert(speed.resume.end(), {almost, almost + 1});
+  }
   return levels;
 }
 
 WorkLevels make_run_levels(const GoodputProblem& problem, int tenant) {
   WorkLevels levels = levels_without_rows(problem, tenant);
-  for (const double speed : levels.speeds) {
-    const double gain = speed * problem.step.to_seconds();
-    const double steps = problem.tenants[at(tenant)].retraining->work_s / gain;
-    const double whole = std::ceil(steps * (1 - kTolerance));
-    // Longer than the window is never complete.
-    const int last = static_cast<int>(std::min(whole, problem.step_count + 1.0));
-    std::vector<int>& row = levels.next.emplace_back();
+  levels.idle_count = 2;
+  const std::vector<double> gains = gains_of(problem, levels);
+  for (std::size_t g = 0; g < gains.size(); ++g) {
+    WorkLevels::Speed& speed = levels.speeds[g];
+    const int last = steps_alone(problem, gains[g]);
     for (int level = 0; level <= last; ++level) {
-      row.push_back(std::min(level + 1, last));
+      speed.next.push_back(std::min(level + 1, last));
+      speed.pause.push_back(level == last ? 1 : -1);
     }
+    speed.resume = {0, -1};
   }
   return levels;
 }
