@@ -64,7 +64,7 @@ struct Input {
   std::string dir;
   std::string trace;
   double load = 0.8;
-  int hours = 24;
+  std::size_t seconds = 86400;
   std::size_t tenants = 3;
   bool retrains = false;
   std::vector<std::string> options;
@@ -85,8 +85,7 @@ std::vector<serve::AdmittedTenant> make_tenants(const Input& input,
   const serve::RateSeries whole =
       must(interop::rate_series(trace, {.gaps = interop::GapHandling::kHold}));
   const auto length = whole.values.size();
-  const std::size_t wanted =
-      std::min(length, static_cast<std::size_t>(input.hours) * std::size_t{3600});
+  const std::size_t wanted = std::min(length, input.seconds);
   for (std::size_t m = 0; m < input.tenants; ++m) {
     const Model& model = kModels[m];
     serve::Tenant tenant;
@@ -210,7 +209,7 @@ int main(int argc, char** argv) {
   }
   Input input{.dir = argv[1], .trace = argv[2]};
   input.load = parse_number(argv[3]).value_or(0.8);
-  input.hours = static_cast<int>(parse_number(argv[4]).value_or(24));
+  input.seconds = static_cast<std::size_t>(3600 * parse_number(argv[4]).value_or(24));
   input.tenants = static_cast<std::size_t>(parse_number(argv[5]).value_or(3));
   input.retrains = argc > 6 && std::string_view(argv[6]) == "1";
   for (int i = 7; i < argc; ++i) {
@@ -220,10 +219,10 @@ int main(int argc, char** argv) {
   const gpu::Geometry* geometry = must(catalogue.find("A100-80GB"));
   const auto lattice = must(serve::LayoutLattice::make(*geometry, gpu::ProfileSet::kPlain));
   const auto tenants = make_tenants(input, lattice);
-  fmt::print("trace {} load {} hours {} tenants {} retraining {}\n",
+  fmt::print("trace {} load {} seconds {} tenants {} retraining {}\n",
              input.trace,
              input.load,
-             input.hours,
+             input.seconds,
              input.tenants,
              input.retrains);
   const double oracle = run_one({"septule-oracle", "oracle"}, input, lattice, tenants);

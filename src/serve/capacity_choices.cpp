@@ -69,20 +69,34 @@ class WayLister {
 }  // namespace
 
 std::optional<CapacityChoices> CapacityChoices::make(const HoldingContext& context,
-                                                     std::span<const int> tenants) {
+                                                     std::span<const int> tenants,
+                                                     std::span<const int> taken) {
+  CapacityChoices choices;
+  std::vector<LayoutLattice::Multiset> left;
+  for (const LayoutLattice::Multiset& multiset : context.lattice->multisets()) {
+    if (multiset.is_undominated) {
+      LayoutLattice::Multiset& rest = left.emplace_back(multiset);
+      for (const int size : taken) {
+        --rest.counts[static_cast<std::size_t>(size)];
+      }
+      if (std::ranges::any_of(rest.counts, [](int count) { return count < 0; })) {
+        left.pop_back();
+      }
+    }
+  }
+  choices.is_possible_ = !left.empty();
   if (tenants.empty()) {
-    return CapacityChoices();
+    return choices;
   }
   std::vector<Way> ways;
   WayLister lister(context, tenants, ways);
-  for (const LayoutLattice::Multiset& multiset : context.lattice->multisets()) {
-    if (multiset.is_undominated && !lister.list(multiset)) {
+  for (const LayoutLattice::Multiset& multiset : left) {
+    if (!lister.list(multiset)) {
       return std::nullopt;
     }
   }
   // Later in lexicographic order first, so that what is kept can only be beaten by what is kept.
   std::ranges::sort(ways, std::greater<>());
-  CapacityChoices choices;
   choices.width_ = tenants.size();
   std::vector<Way> kept;
   for (const Way& way : ways) {
@@ -105,6 +119,16 @@ double CapacityChoices::best_rate(std::span<const double> rate_rps,
     best = std::max(best, sum);
   }
   return best;
+}
+
+const CapacityChoices* CapacityBook::choices(std::vector<int> taken) {
+  std::ranges::sort(taken);
+  const auto found = made_.find(taken);
+  const std::optional<CapacityChoices>& made =
+      found != made_.end()
+          ? found->second
+          : made_.emplace(taken, CapacityChoices::make(context_, tenants_, taken)).first->second;
+  return made ? &*made : nullptr;
 }
 
 }  // namespace septule::serve

@@ -168,14 +168,25 @@ class OracleForecaster final : public Forecaster {
   RateForecast forecast(int steps) const override {
     RateForecast forecast;
     for (int lead = 0; lead < steps; ++lead) {
-      forecast.mean_rps.push_back(
-          truth_->at(SimTime() + Duration::milliseconds((step_ + lead) * 1000)));
+      forecast.mean_rps.push_back(rate_in(lead));
+      double square = 0;
+      double mean = 0;
+      for (int near = lead - kNear_s; near <= lead + kNear_s; ++near) {
+        mean += rate_in(near) / (2 * kNear_s + 1);
+        square += rate_in(near) * rate_in(near) / (2 * kNear_s + 1);
+      }
+      forecast.margin_rps.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
     }
-    forecast.margin_rps.assign(static_cast<std::size_t>(steps), 0.0);
     return forecast;
   }
 
  private:
+  static constexpr int kNear_s = 2;
+  double rate_in(int lead) const {
+    return truth_->at(SimTime() +
+                      Duration::milliseconds(std::max<std::int64_t>(0, step_ + lead) * 1000));
+  }
+
   const RateSeries* truth_;
   std::int64_t step_ = 0;
 };

@@ -75,7 +75,8 @@ struct ForecasterVariant {
 /// smoothing: the level alone.
 /// seasonal: Holt-Winters with multiplicative factors by bucket of the season; until a whole season
 /// was seen it is the level alone, and a bucket that was never seen has the factor 1.
-/// oracle: the truth, means over whole steps; margins 0.
+/// oracle: the truth; margins are how much it varies within 5 s, because plans look at means of a
+/// few seconds.
 /// Source: serving.md 2.7.
 std::span<const ForecasterVariant> forecaster_variants();
 /// kNotFound for an unknown name (near ones are named), kInvalidInput for a setup out of range or

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serve/layout_dp.hpp"
+#include "serve/retraining_search.hpp"
 
 namespace septule::serve {
 
@@ -11,13 +12,20 @@ namespace {
 /// Labels with ages are worth their states only while these are few: plans are made all the time.
 constexpr std::int64_t kStatesMax = 200'000;
 
-Result<GoodputPlan> plan_any(const GoodputProblem& problem, WorkBudget& budget) {
-  const bool has_jobs = std::ranges::any_of(
+bool has_jobs(const GoodputProblem& problem) {
+  return std::ranges::any_of(
       problem.tenants, [](const GoodputTenant& tenant) { return tenant.retraining.has_value(); });
-  if (has_jobs) {
-    return Error{ErrorCode::kTimedOut, "retraining search to come"};
+}
+
+Result<GoodputPlan> plan_any(const GoodputProblem& problem, WorkBudget& budget) {
+  const LayoutDpOptions layouts{.states_max = kStatesMax};
+  if (!has_jobs(problem)) {
+    return plan_layouts(problem, budget, layouts);
   }
-  return plan_layouts(problem, budget, {.states_max = kStatesMax});
+  // A third each for the search, its bound and what follows.
+  const std::int64_t joint = budget.units_left() / 3;
+  return plan_window(
+      problem, budget, {.layouts = layouts, .exact_units_max = joint, .joint_units_max = joint});
 }
 
 }  // namespace
@@ -31,7 +39,8 @@ std::optional<GoodputPlan> plan_horizon(const GoodputProblem& problem, WorkBudge
     }
     plan = plan_any(without_floors, budget);
   }
-  if (!plan || budget.is_exhausted()) {
+  // A search that was cut short has good plans all the same; a program that was has none.
+  if (!plan || (budget.is_exhausted() && !has_jobs(problem))) {
     return std::nullopt;
   }
   return std::move(*plan);

@@ -8,21 +8,14 @@
 #include "base/check.hpp"
 #include "base/work_budget.hpp"
 #include "serve/horizon_planner.hpp"
+#include "serve/horizon_seconds.hpp"
 
 namespace septule::serve {
 
 namespace {
 
-Duration whole_seconds(std::int64_t seconds) {
-  return Duration::milliseconds(1000 * seconds);
-}
-
 int seconds_between(SimTime from, SimTime to) {
   return static_cast<int>((to - from).to_nanoseconds() / 1'000'000'000);
-}
-
-int seconds_of(Duration length) {
-  return static_cast<int>(length.to_nanoseconds() / 1'000'000'000);
 }
 
 /// A plan that changed nothing is believed for so long at most.
@@ -131,7 +124,7 @@ void RollingHorizon::deal(const ServingView& view) {
     }
     if (tenants != gpu.tenants) {
       gpu.tenants = std::move(tenants);
-      gpu.choices = CapacityChoices::make(context_, gpu.tenants);
+      gpu.book = CapacityBook(context_, gpu.tenants);
     }
     gpu.due = view.now;
     gpu.changes_nothing = false;
@@ -153,15 +146,17 @@ void RollingHorizon::forecast(SimTime now) {
   forecast_at_ = now;
 }
 
-std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu, int steps) const {
-  const int step_s = seconds_of(options_.shape.step);
+std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu,
+                                                              int step_s,
+                                                              int steps,
+                                                              Scenarios scenarios) const {
+  const double spread = scenarios == Scenarios::kAll ? options_.spread : 0;
   std::vector<std::vector<double>> rates;
   for (const int tenant : gpus_[gpu].tenants) {
     const RateForecast& forecast = forecasts_[static_cast<std::size_t>(tenant)];
     std::vector<double>& row = rates.emplace_back();
     for (int step = 0; step < steps; ++step) {
-      const double margins =
-          options_.z + options_.spread * scenario(step == steps - 1 ? 0 : step + tenant);
+      const double margins = options_.z + spread * scenario(step == steps - 1 ? 0 : step + tenant);
       double sum = 0;
       for (int s = 0; s < step_s; ++s) {
         const auto lead = static_cast<std::size_t>(step * step_s + s);
@@ -173,84 +168,28 @@ std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu, i
   return rates;
 }
 
-std::vector<TenantState> RollingHorizon::states_for(std::size_t gpu,
-                                                    const ServingView& view) const {
-  std::vector<TenantState> states(view.tenants.begin(), view.tenants.end());
-  for (const int tenant : gpus_[gpu].tenants) {
-    // One job runs on one GPU: where it runs, or else where its tenant has most of its load.
-    std::size_t home = 0;
-    std::optional<std::size_t> running;
-    for (std::size_t g = 0; g < gpus_.size(); ++g) {
-      home = shares_.share(tenant, g) > shares_.share(tenant, home) ? g : home;
-      if (gpus_[g].is_retraining(tenant)) {
-        running = g;
-      }
-    }
-    if (running.value_or(home) != gpu) {
-      states[static_cast<std::size_t>(tenant)].retraining_left_s = 0;
-    }
-  }
-  return states;
-}
-
-RetrainingRule RollingHorizon::rule_for(const Gpu& gpu,
-                                        std::span<const TenantState> states,
-                                        SimTime now) const {
-  const SimTime soon = now + whole_seconds(options_.retraining_commit_s);
-  for (const int tenant : gpu.tenants) {
-    const auto m = static_cast<std::size_t>(tenant);
-    if (!is_retraining_due(states[m], soon)) {
-      continue;
-    }
-    const auto running = std::ranges::find_if(gpu.holdings, [&](const Holding& holding) {
-      return holding.role == Role::kRetrain && holding.tenant == tenant;
-    });
-    if (running == gpu.holdings.end()) {
-      return RetrainingRule::kPlanned;
-    }
-    // Where it stands it cannot end in time any more: move it or drop it.
-    const auto size = static_cast<std::size_t>(context_.size_of(*running));
-    const double needed_s =
-        states[m].retraining_left_s / context_.tenants[m].retraining_speed[size];
-    const std::optional<SimTime> deadline = states[m].retraining_deadline;
-    if (deadline && !(needed_s <= (*deadline - now).to_seconds() + 1)) {
-      return RetrainingRule::kPlanned;
-    }
-  }
-  return RetrainingRule::kFrozen;
-}
-
-void RollingHorizon::drop_finished(std::span<const TenantState> states, Gpu& gpu) {
-  std::erase_if(gpu.holdings, [&](const Holding& holding) {
-    return holding.role == Role::kRetrain &&
-           states[static_cast<std::size_t>(holding.tenant)].retraining_left_s <= 0;
-  });
-}
-
 void RollingHorizon::plan(std::size_t index, const ServingView& view) {
   Gpu& gpu = gpus_[index];
+  gpu.due = view.now + whole_seconds(options_.commit_s);
   const std::vector<TenantState> states = states_for(index, view);
-  drop_finished(states, gpu);
-  const RetrainingRule rule = rule_for(gpu, states, view.now);
-  WindowShape shape = options_.shape;
-  if (rule == RetrainingRule::kPlanned) {
-    shape.step_count = std::max(shape.step_count, options_.retraining_s / seconds_of(shape.step));
-  }
-  const std::vector<std::vector<double>> rates = window_rates(index, shape.step_count);
+  drop_jobs(states, view.now, gpu);
+  GpuHoldings stands = gpu.holdings;
+  const bool starts_jobs = start_jobs(index, states, view.now, stands);
+  const WindowShape& shape = options_.shape;
+  const std::vector<std::vector<double>> rates =
+      window_rates(index, seconds_of(shape.step), shape.step_count, Scenarios::kAll);
   const WindowInput input{.now = view.now,
-                          .holdings = &gpu.holdings,
+                          .holdings = &stands,
                           .tenants = gpu.tenants,
                           .rates_rps = rates,
                           .states = states};
-  const HorizonWindow window = make_window(context_, shape, input, rule);
-  gpu.due = view.now + whole_seconds(rule == RetrainingRule::kPlanned ? options_.retraining_commit_s
-                                                                      : options_.commit_s);
+  const HorizonWindow window = make_window(context_, shape, input, RetrainingRule::kFrozen);
   if (window.problem.labels.empty()) {
     gpu.plan.clear();
     gpu.holdings.clear();
     return;
   }
-  if (rule == RetrainingRule::kFrozen && may_skip(gpu, window, view.now)) {
+  if (!starts_jobs && may_skip(gpu, window, view.now)) {
     return;
   }
   if (plan_window(gpu, window, view.now) == Outcome::kSpent) {
@@ -283,10 +222,17 @@ bool RollingHorizon::may_skip(Gpu& gpu, const HorizonWindow& window, SimTime now
   return is_same;
 }
 
-bool RollingHorizon::is_good_enough(const Gpu& gpu,
+bool RollingHorizon::is_good_enough(Gpu& gpu,
                                     const GoodputProblem& problem,
                                     std::span<const double> values) const {
-  if (!gpu.choices || problem.initial.size() != gpu.holdings.size()) {
+  std::vector<int> taken;
+  for (const Holding& holding : gpu.holdings) {
+    if (holding.role == Role::kRetrain) {
+      taken.push_back(context_.size_of(holding));
+    }
+  }
+  const CapacityChoices* choices = gpu.book.choices(std::move(taken));
+  if (choices == nullptr || problem.initial.size() != gpu.holdings.size()) {
     return false;
   }
   std::vector<double> capacity(problem.tenants.size(), 0.0);
@@ -298,7 +244,7 @@ bool RollingHorizon::is_good_enough(const Gpu& gpu,
           out.rate_rps[static_cast<std::size_t>(place.size)];
     }
   }
-  const int stride = 1 + static_cast<int>(gpu.choices->way_count() / 500);
+  const int stride = 1 + static_cast<int>(choices->way_count() / 500);
   double stands = 0;
   double bound = 0;
   std::vector<double> rates(capacity.size());
@@ -307,7 +253,7 @@ bool RollingHorizon::is_good_enough(const Gpu& gpu,
       rates[m] = problem.tenants[m].rate_rps[static_cast<std::size_t>(t)];
       stands += values[m] * std::min(rates[m], capacity[m]);
     }
-    bound += gpu.choices->best_rate(rates, values);
+    bound += choices->best_rate(rates, values);
   }
   return stands >= (1 - options_.gap) * bound;
 }

@@ -15,6 +15,7 @@
 #include "serve/gpu_holding.hpp"
 #include "serve/horizon_triggers.hpp"
 #include "serve/horizon_window.hpp"
+#include "serve/job_placement.hpp"
 #include "serve/reactive_greedy.hpp"
 #include "serve/serving_policy.hpp"
 #include "serve/serving_setup.hpp"
@@ -29,14 +30,13 @@ struct HorizonOptions {
   /// worth of a layout over the window is then that expected over them. 0 = one scenario. With
   /// z = 1 and no scenarios (serving.md 2.7) plans follow the noise: docs/benchmarks.md.
   double spread = 1;
-  WindowShape shape;             ///< of a window without retraining
-  int commit_s = 10;             ///< a plan is followed for so long
-  int retraining_s = 200;        ///< windows with retraining to plan reach at least so far ...
-  int retraining_commit_s = 20;  ///< ... and are planned so often, because the search costs more
-  int fleet_s = 60;              ///< how often tenants are dealt out to GPUs
-  int moves_max = 12;            ///< instances created on a GPU in 60 s
-  double gap = 0.002;            ///< no planning while what stands is within this of the bound
-  double drift = 0.02;           ///< no planning while the forecast is within this of the last one
+  WindowShape shape;       ///< of a window without retraining
+  int commit_s = 10;       ///< a plan is followed for so long
+  int retraining_s = 200;  ///< jobs are placed looking so far ahead
+  int fleet_s = 60;        ///< how often tenants are dealt out to GPUs
+  int moves_max = 12;      ///< instances created on a GPU in 60 s
+  double gap = 0.002;      ///< no planning while what stands is within this of the bound
+  double drift = 0.02;     ///< no planning while the forecast is within this of the last one
   std::int64_t units_max = 20'000'000;  ///< work per plan (base/work_budget.hpp)
   TriggerOptions triggers;
 };
@@ -62,10 +62,11 @@ struct HorizonLog {
 /// for each GPU every commit_s seconds, or when something triggers it (horizon_triggers.hpp), plan
 /// a window of shape.step_count steps for mean + z * margin of the forecast, and follow the plan
 /// until the next one.
-///  - The plan: exact (layout_dp.hpp) where nothing is to be retrained; where a job is due but does
-///    not run, retraining_search.hpp over a longer window. A running job is not disturbed: it keeps
-///    its instance until it is done, or until it could not end before its deadline any more. Work
-///    done stays done when a job's instance moves, but the new one warms up again.
+///  - The plan: exact (layout_dp.hpp) with what retrains held fast. When a job runs, and on what
+///    size, is estimated at each plan (job_placement.hpp, looking retraining_s ahead); a run due at
+///    once takes its place and the rest is planned around it. A running job is not disturbed until
+///    it is done, or could not be done before its deadline any more. Work done stays done when a
+///    job's instance goes, but a new one warms up again.
 ///  - No plan is sought while what stands is within `gap` of a bound on every plan, or while
 ///  neither
 ///    forecast nor layout has changed since a plan that changed nothing.
@@ -96,8 +97,8 @@ class RollingHorizon final : public ServingPolicy {
   struct Gpu {
     GpuHoldings holdings;
     std::vector<int> tenants;
-    std::optional<CapacityChoices> choices;  ///< of `tenants`; nothing = too many ways
-    SimTime planned_at = SimTime::never();   ///< never = no plan
+    CapacityBook book;                      ///< of `tenants`
+    SimTime planned_at = SimTime::never();  ///< never = no plan
     SimTime due;
     Duration step;
     std::vector<GpuHoldings> plan;  ///< by step from planned_at
@@ -107,19 +108,31 @@ class RollingHorizon final : public ServingPolicy {
 
     bool is_retraining(int tenant) const;
   };
+  static constexpr int kRetrainingStep_s = 5;
+  enum class Scenarios { kAll, kMeanOnly };
   enum class Outcome { kPlanned, kSpent };
 
   void observe(const ServingView& view);
   std::optional<Trigger> look(const ServingView& view);
   void deal(const ServingView& view);
   void forecast(SimTime now);
-  std::vector<std::vector<double>> window_rates(std::size_t gpu, int steps) const;
+  std::vector<std::vector<double>> window_rates(std::size_t gpu,
+                                                int step_s,
+                                                int steps,
+                                                Scenarios scenarios) const;
+  /// Of all tenants; work is left only of jobs that are for this GPU.
   std::vector<TenantState> states_for(std::size_t gpu, const ServingView& view) const;
-  RetrainingRule rule_for(const Gpu& gpu, std::span<const TenantState> states, SimTime now) const;
-  static void drop_finished(std::span<const TenantState> states, Gpu& gpu);
+  /// Takes out the instances of jobs that are done, or cannot be done before their deadline where
+  /// they stand.
+  void drop_jobs(std::span<const TenantState> states, SimTime now, Gpu& gpu) const;
+  /// Puts instances for jobs that should begin now into `stands`; whether there are any.
+  bool start_jobs(std::size_t index,
+                  std::span<const TenantState> states,
+                  SimTime now,
+                  GpuHoldings& stands);
   void plan(std::size_t index, const ServingView& view);
   bool may_skip(Gpu& gpu, const HorizonWindow& window, SimTime now);
-  bool is_good_enough(const Gpu& gpu,
+  bool is_good_enough(Gpu& gpu,
                       const GoodputProblem& problem,
                       std::span<const double> values) const;
   Outcome plan_window(Gpu& gpu, const HorizonWindow& window, SimTime now);

@@ -79,8 +79,6 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
   options.shape.churn = given.number("churn", options.shape.churn);
   options.commit_s = static_cast<int>(whole("commit", options.commit_s));
   options.retraining_s = static_cast<int>(whole("retraining-horizon", options.retraining_s));
-  options.retraining_commit_s =
-      static_cast<int>(whole("retraining-commit", options.retraining_commit_s));
   options.fleet_s = static_cast<int>(whole("fleet", options.fleet_s));
   options.moves_max = static_cast<int>(whole("moves", options.moves_max));
   options.gap = given.number("gap", options.gap);
@@ -120,9 +118,6 @@ std::vector<OptionRecord> septule_serving_options() {
       seconds_record("commit", "A plan is followed for so long.", defaults.commit_s),
       seconds_record(
           "retraining-horizon", "Length of a plan with a job to be placed.", defaults.retraining_s),
-      seconds_record("retraining-commit",
-                     "Such a plan is followed for so long.",
-                     defaults.retraining_commit_s),
       seconds_record("fleet", "Tenants are dealt out to GPUs so often.", defaults.fleet_s),
       number_record(
           "dwell", "An instance stays for so many warm-ups.", defaults.shape.dwell_factor),

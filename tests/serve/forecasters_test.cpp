@@ -154,13 +154,15 @@ TEST(Forecasters, Seasonal_SecondSeason_FollowsTheFirst) {
 }
 
 TEST(Forecasters, Oracle_AnyTime_ReadsTheTruth) {
-  // Aim: the rates after what was observed, the last one beyond the end, no margins.
+  // Aim: the rates after what was observed, the last one beyond the end; margins where it varies.
   const RateSeries truth{.values = {1, 2, 3, 4}};
   const auto oracle = made("oracle", {.truth = &truth});
   oracle->observe(1);
   const RateForecast forecast = oracle->forecast(5);
   EXPECT_EQ(forecast.mean_rps, (std::vector<double>{2, 3, 4, 4, 4}));
-  EXPECT_EQ(forecast.margin_rps, std::vector<double>(5, 0.0));
+  EXPECT_GT(forecast.margin_rps[0], 0.5);
+  const RateSeries flat{.values = {7}};
+  EXPECT_NEAR(made("oracle", {.truth = &flat})->forecast(1).margin_rps[0], 0, 1e-6);
 }
 
 TEST(Forecasters, Observe_EqualSeries_GivesEqualForecasts) {

@@ -119,12 +119,12 @@ TEST(RollingHorizonProperty, Decide_AnyRates_IsLegalAndKeepsDwellAndCaps) {
   // deployments are legal, nobody leaves before two warm-ups are over, no more instances are
   // created in a minute than allowed, equal runs are equal.
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    Case one = random_case(seed, 400);
+    Case one = random_case(seed, 240);
     one.world.dwell_min = Duration::milliseconds(4000);
     HorizonOptions options = small_options();
     options.moves_max = 9;
     const auto policy = horizon(one.world, options);
-    const FluidResult result = FluidServing(one.world).run(*policy, 400);
+    const FluidResult result = FluidServing(one.world).run(*policy, 240);
     EXPECT_TRUE(result.faults.empty()) << "seed " << seed << ": " << result.faults.front();
     // The first filling of an empty GPU is free.
     for (std::size_t i = 0; i < result.created.size(); ++i) {
@@ -135,7 +135,7 @@ TEST(RollingHorizonProperty, Decide_AnyRates_IsLegalAndKeepsDwellAndCaps) {
       EXPECT_LE(in_a_minute, (from == SimTime() ? 7 + 9 : 9) * one.world.gpu_count);
     }
     const auto again = horizon(one.world, options);
-    EXPECT_EQ(result.served, FluidServing(one.world).run(*again, 400).served);
+    EXPECT_EQ(result.served, FluidServing(one.world).run(*again, 240).served);
   }
 }
 
