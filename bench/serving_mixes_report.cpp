@@ -166,6 +166,9 @@ Outcome run(const MixRun& mix, const Contender& contender) {
 }
 
 std::string interval_text(std::span<const double> values) {
+  if (values.empty()) {
+    return "N/A";
+  }
   const job::Interval interval = job::confidence_interval(values);
   if (!interval.low.has_value() || !interval.high.has_value()) {
     return fmt::format("{:.3f}", interval.mean);

@@ -34,4 +34,9 @@ std::optional<double> overhead_hidden(const ServingRecord& run) {
   return shown ? std::optional(1 - *shown) : std::nullopt;
 }
 
+std::optional<double> needed_hidden(const ServingRecord& run) {
+  const auto shown = ratio(run.needed_lost, run.needed_lost_in_place);
+  return shown ? std::optional(1 - *shown) : std::nullopt;
+}
+
 }  // namespace septule::job

@@ -64,6 +64,10 @@ struct ServingRecord {
   std::int64_t moves_with_free_slot = 0;  ///< of these, warmed up while what they replace went on
   double capacity_lost = 0;               ///< requests of capacity lost to warm-up
   double capacity_lost_in_place = 0;      ///< the same, had every move been made in place
+  /// Of both only what tenants lacked: requests missed that capacity would have answered, and those
+  /// that would have been missed had every move been made when it was needed.
+  double needed_lost = 0;
+  double needed_lost_in_place = 0;
   double gpu_seconds_used = 0;            ///< GPUs with an occupant x seconds
   double weighted_goodput = 0;            ///< sum over tenants of weight * goodput
   std::optional<double> planned_goodput;  ///< by the policy at its commits
@@ -77,5 +81,6 @@ struct ServingRecord {
 std::optional<double> attainment(const ServingRecord& run);       ///< in SLO / arrived
 std::optional<double> mean_accuracy(const ServingRecord& run);    ///< goodput / in SLO
 std::optional<double> overhead_hidden(const ServingRecord& run);  ///< 1 - lost / lost in place
+std::optional<double> needed_hidden(const ServingRecord& run);    ///< the same of what was needed
 
 }  // namespace septule::job

@@ -223,7 +223,8 @@ void Mapper::change_prices(const Round& round, int number) {
     for (std::size_t size = 0; size < sizes_; ++size) {
       const int in_place = round.in_place[at(tenant)][size];
       const std::int64_t step = kWhole * (wanted(tenant, size) - in_place) /
-                                (std::max(1, have_[at(tenant)][size]) * (1 + number / 2));
+                                (std::int64_t{1} + number / 2) /
+                                std::max(1, have_[at(tenant)][size]);
       std::int64_t& price = prices_[at(tenant)][size];
       price = std::clamp<std::int64_t>(price + step, 0, kWhole);
     }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -87,11 +87,14 @@ Status check(const FleetMovesProblem& problem) {
   return check_side(problem, problem.to, "after");
 }
 
+/// Which of the instances to be created is looked at first.
+enum class Order { kFirstGpu, kLastGpu, kLargest, kSmallest };
+
 /// The state on the way, and the phase that is being made.
 class Mover {
  public:
-  explicit Mover(const FleetMovesProblem& problem)
-      : problem_(problem), now_(problem.from.begin(), problem.from.end()) {
+  Mover(const FleetMovesProblem& problem, Order order)
+      : problem_(problem), order_(order), now_(problem.from.begin(), problem.from.end()) {
     const std::vector<double> had = capacity(now_);
     for (std::size_t tenant = 0; tenant < had.size(); ++tenant) {
       floor_.push_back(std::min(problem.need_rps[tenant], had[tenant]));
@@ -112,21 +115,28 @@ class Mover {
   std::optional<GpuHoldings> blockers(const MovedInstance& wanted) const;
   /// By tenant, how far below its floor it is without `gone`.
   std::vector<double> shortage(const GpuHoldings& gone) const;
-  void create(const MovedInstance& wanted);
+  enum class Room { kFree, kMade };
+  void create(const MovedInstance& wanted, Room room);
   void release(int gpu, const GpuHoldings& gone);
   bool create_in_free_places();
   bool release_and_create();
   bool bridge();
-  bool cover(std::vector<double> wanted);
-  std::optional<MovedInstance> spare_place(int tenant, double wanted) const;
+  void release_unneeded();
+  bool cover(std::vector<double> wanted, const MovedInstance& reserved);
+  std::optional<MovedInstance> spare_place(int tenant,
+                                           double wanted,
+                                           const MovedInstance& reserved) const;
   void force();
   void begin_phase();
   void end_phase();
 
   const FleetMovesProblem& problem_;
+  Order order_;
   std::vector<GpuHoldings> now_;
   std::vector<double> floor_;
   std::vector<double> ready_;  // by tenant: of what is ready and not released
+  // Each bridge is followed by something that was to be created.
+  std::int64_t bridges_left_ = 0;
   MovePhase phase_;
   FleetMoves moves_;
 };
@@ -150,6 +160,14 @@ std::vector<MovedInstance> Mover::pending() const {
         missing.push_back({static_cast<int>(gpu), holding});
       }
     }
+  }
+  if (order_ == Order::kLastGpu) {
+    std::ranges::reverse(missing);
+  } else if (order_ != Order::kFirstGpu) {
+    const int sign = order_ == Order::kSmallest ? 1 : -1;
+    std::ranges::stable_sort(missing, {}, [&](const MovedInstance& instance) {
+      return sign * problem_.lattice->placements()[at(instance.holding.placement)].size;
+    });
   }
   return missing;
 }
@@ -204,10 +222,21 @@ std::vector<double> Mover::shortage(const GpuHoldings& gone) const {
   return left;
 }
 
-void Mover::create(const MovedInstance& wanted) {
+void Mover::create(const MovedInstance& wanted, Room room) {
   insert_holding(now_[at(wanted.gpu)], wanted.holding);
+  const auto same = std::ranges::find_if(phase_.released, [&](const MovedInstance& gone) {
+    return gone.gpu == wanted.gpu && gone.holding.is_same_use(wanted.holding);
+  });
+  if (same != phase_.released.end()) {
+    // It was about to go and is wanted again: it stays.
+    ready_[at(wanted.holding.tenant)] += throughput(wanted.holding);
+    phase_.released.erase(same);
+    return;
+  }
   phase_.created.push_back(wanted);
   ++moves_.created;
+  moves_.created_in_free_place += room == Room::kFree ? 1 : 0;
+  moves_.temporary += holds(problem_.to[at(wanted.gpu)], wanted.holding) ? 0 : 1;
 }
 
 void Mover::release(int gpu, const GpuHoldings& gone) {
@@ -226,8 +255,7 @@ bool Mover::create_in_free_places() {
         problem_.lattice->is_legal(held | bit(wanted.holding.placement))) {
       const bool is_room_made = std::ranges::any_of(
           phase_.released, [&](const MovedInstance& gone) { return gone.gpu == wanted.gpu; });
-      moves_.created_in_free_place += is_room_made ? 0 : 1;
-      create(wanted);
+      create(wanted, is_room_made ? Room::kMade : Room::kFree);
       is_changed = true;
     }
   }
@@ -251,14 +279,16 @@ bool Mover::release_and_create() {
     return false;
   }
   release(best->first.gpu, best->second);
-  create(best->first);
+  create(best->first, Room::kMade);
   return true;
 }
 
-/// A free place for a tenant: on GPUs that are to stay unused first, where the fewest instances
-/// that are to be created want to be; then the smallest size that is enough, or the one that gives
-/// most.
-std::optional<MovedInstance> Mover::spare_place(int tenant, double wanted) const {
+/// A free place for a tenant that leaves a reserved one alone: on GPUs that are to stay unused
+/// first, where the fewest instances that are to be created want to be; then the smallest size that
+/// is enough, or the one that gives most.
+std::optional<MovedInstance> Mover::spare_place(int tenant,
+                                                double wanted,
+                                                const MovedInstance& reserved) const {
   const LayoutLattice& lattice = *problem_.lattice;
   std::optional<MovedInstance> best;
   std::tuple<int, int, double> best_rank;
@@ -268,7 +298,9 @@ std::optional<MovedInstance> Mover::spare_place(int tenant, double wanted) const
     for (int placement = 0; std::cmp_less(placement, lattice.placements().size()); ++placement) {
       const Holding holding{.placement = placement, .tenant = tenant, .since = {}};
       const double rate = throughput(holding);
-      if (rate <= 0 || (held & bit(placement)) != 0 || !lattice.is_legal(held | bit(placement))) {
+      const std::uint32_t kept_free = gpu == reserved.gpu ? bit(reserved.holding.placement) : 0;
+      if (rate <= 0 || (held & bit(placement)) != 0 || !lattice.is_legal(held | bit(placement)) ||
+          !lattice.is_legal(kept_free | bit(placement)) || kept_free == bit(placement)) {
         continue;
       }
       int in_the_way = 0;
@@ -290,13 +322,13 @@ std::optional<MovedInstance> Mover::spare_place(int tenant, double wanted) const
 
 /// Creates temporary instances until each tenant has so much more; false, and nothing done, where
 /// there is no room.
-bool Mover::cover(std::vector<double> wanted) {
+bool Mover::cover(std::vector<double> wanted, const MovedInstance& reserved) {
   const std::vector<GpuHoldings> before = now_;
   std::vector<MovedInstance> added;
   for (std::size_t tenant = 0; tenant < wanted.size(); ++tenant) {
     while (wanted[tenant] > kTiny) {
       const std::optional<MovedInstance> place =
-          spare_place(static_cast<int>(tenant), wanted[tenant]);
+          spare_place(static_cast<int>(tenant), wanted[tenant], reserved);
       if (!place) {
         now_ = before;
         return false;
@@ -308,27 +340,46 @@ bool Mover::cover(std::vector<double> wanted) {
   }
   now_ = before;
   for (const MovedInstance& place : added) {
-    create(place);
+    create(place, Room::kFree);
   }
-  moves_.temporary += static_cast<int>(added.size());
-  moves_.created_in_free_place += static_cast<int>(added.size());
   return !added.empty();
 }
 
-bool Mover::bridge() {
-  std::vector<std::pair<double, std::vector<double>>> choices;
-  for (const MovedInstance& wanted : pending()) {
-    if (const std::optional<GpuHoldings> gone = blockers(wanted)) {
-      std::vector<double> missing = shortage(*gone);
-      double sum = 0;
-      for (const double one : missing) {
-        sum += one;
+/// Releases what nobody misses any more, old or temporary, so that its place is a spare one.
+void Mover::release_unneeded() {
+  for (int gpu = 0; std::cmp_less(gpu, now_.size()); ++gpu) {
+    const GpuHoldings there = now_[at(gpu)];
+    for (const Holding& holding : there) {
+      const auto is_short = [](double missing) { return missing > 0; };
+      if (is_going(gpu, holding) && std::ranges::none_of(shortage({holding}), is_short)) {
+        release(gpu, {holding});
       }
-      choices.emplace_back(sum, std::move(missing));
     }
   }
-  std::ranges::stable_sort(choices, {}, [](const auto& choice) { return choice.first; });
-  return std::ranges::any_of(choices, [&](const auto& choice) { return cover(choice.second); });
+}
+
+bool Mover::bridge() {
+  release_unneeded();
+  if (bridges_left_-- <= 0) {
+    return false;
+  }
+  struct Choice {
+    double sum = 0;
+    std::vector<double> missing;
+    MovedInstance wanted;
+  };
+  std::vector<Choice> choices;
+  for (const MovedInstance& wanted : pending()) {
+    if (const std::optional<GpuHoldings> gone = blockers(wanted)) {
+      Choice& choice = choices.emplace_back(Choice{0, shortage(*gone), wanted});
+      for (const double one : choice.missing) {
+        choice.sum += one;
+      }
+    }
+  }
+  std::ranges::stable_sort(choices, {}, &Choice::sum);
+  return std::ranges::any_of(
+      choices, [&](const Choice& choice) { return cover(choice.missing, choice.wanted); });
 }
 
 /// Releases what leaves the tenants least short of their floors, as parts of these, and creates
@@ -353,7 +404,7 @@ void Mover::force() {
   }
   const auto chosen = checked_value(std::move(best), "what is in the way of a goal may go");
   release(chosen.first.gpu, chosen.second);
-  create(chosen.first);
+  create(chosen.first, Room::kMade);
 }
 
 void Mover::begin_phase() {
@@ -375,6 +426,7 @@ void Mover::end_phase() {
 }
 
 FleetMoves Mover::run() {
+  bridges_left_ = std::ssize(pending());
   while (!pending().empty()) {
     begin_phase();
     create_in_free_places();
@@ -405,7 +457,23 @@ FleetMoves Mover::run() {
 
 Result<FleetMoves> order_moves(const FleetMovesProblem& problem) {
   SEPTULE_TRY_STATUS(check(problem));
-  return Mover(problem).run();
+  std::optional<FleetMoves> best;
+  double best_short = 0;
+  for (const Order order : {Order::kFirstGpu, Order::kLastGpu, Order::kLargest, Order::kSmallest}) {
+    FleetMoves moves = Mover(problem, order).run();
+    double sum = 0;
+    for (const CapacityDip& dip : moves.dips) {
+      sum += dip.short_rps;
+    }
+    if (!best || sum < best_short) {
+      best = std::move(moves);
+      best_short = sum;
+    }
+    if (best->dips.empty()) {
+      break;
+    }
+  }
+  return checked_value(std::move(best), "there is an order");
 }
 
 std::vector<gpu::DesiredGpu> desired_gpus(const LayoutLattice& lattice,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -88,7 +89,8 @@ Result<GoodputProblem> migrator_problem(const LayoutLattice& lattice,
                 .warm_up_steps = is_warm ? 1 : steps_until(options.warm_up, options)};
     Label::Output output{.tenant = tenant};
     for (std::size_t size = 0; size < lattice.sizes().size(); ++size) {
-      output.rate_rps[size] = admitted.serving[size] ? admitted.serving[size]->throughput_rps : 0;
+      const std::optional<OperatingPoint>& point = admitted.serving[size];
+      output.rate_rps[size] = point.has_value() ? point->throughput_rps : 0;
     }
     if (admitted.tenant.retraining) {
       retraining.push_back({.name = admitted.tenant.name + " retrains",

@@ -305,7 +305,7 @@ void WindowProgram::add_retraining_rows(int step) {
     if (!has_job(*problem_, tenant)) {
       continue;
     }
-    const RetrainingNeed& need = *who.retraining;
+    const RetrainingNeed need = checked_value(who.retraining, "a job is there");
     const int work = column(Served::kWork, tenant, step);
     const int retrained = column(Served::kRetrained, tenant, step);
     milp_.rows.push_back({.lower = 0, .entries = {{retrained, arrived}, {by_new, -1}}});
@@ -445,7 +445,7 @@ void WindowProgram::value_tenants(std::vector<double>& values) const {
       if (!retrains) {
         continue;
       }
-      const RetrainingNeed& need = *who.retraining;
+      const RetrainingNeed need = checked_value(who.retraining, "a job is there");
       work += step >= need.release_step && step < std::min(need.deadline_step, steps_) ? gained : 0;
       values[at(column(Served::kWork, tenant, step))] = work;
       values[at(column(Served::kRetrained, tenant, step))] = is_retrained ? 1 : 0;

@@ -100,6 +100,8 @@ class ServingRun final : public port::TimerTarget {
     record.moves_with_free_slot = ledger_.moves_with_free_slot();
     record.capacity_lost = ledger_.lost();
     record.capacity_lost_in_place = ledger_.lost_in_place();
+    record.needed_lost = ledger_.needed_lost();
+    record.needed_lost_in_place = ledger_.needed_lost_in_place();
     record.planned_goodput = policy_->planned_goodput();
     return record;
   }

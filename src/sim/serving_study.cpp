@@ -22,6 +22,8 @@ struct Sums {
   double moves_with_free_slot = 0;
   double lost = 0;
   double lost_in_place = 0;
+  double needed = 0;
+  double needed_in_place = 0;
   double gpus = 0;
 
   void add(const job::ServingRecord& run) {
@@ -44,6 +46,8 @@ struct Sums {
     moves_with_free_slot += static_cast<double>(run.moves_with_free_slot);
     lost += run.capacity_lost;
     lost_in_place += run.capacity_lost_in_place;
+    needed += run.needed_lost;
+    needed_in_place += run.needed_lost_in_place;
     gpus += run.gpu_seconds_used / run.span.to_seconds();
   }
 };
@@ -191,6 +195,9 @@ std::vector<ServingSummary> ServingStudy::summarise(
     }
     if (sums.lost_in_place > 0) {
       summary.overhead_hidden = 1 - sums.lost / sums.lost_in_place;
+    }
+    if (sums.needed_in_place > 0) {
+      summary.needed_hidden = 1 - sums.needed / sums.needed_in_place;
     }
     summaries.push_back(std::move(summary));
   }

@@ -60,6 +60,7 @@ struct ServingSummary {
   double moves = 0;                           ///< mean
   std::optional<double> free_slot_share;      ///< of all moves; nothing where there were none
   std::optional<double> overhead_hidden;      ///< of all moves together
+  std::optional<double> needed_hidden;        ///< the same of what was needed
   std::optional<double> overhead_hidden_max;  ///< of the best run
   double gpus = 0;                            ///< mean in use
   /// Goodput relative to another policy, by run (same window and seed); nothing where that policy

@@ -1,6 +1,7 @@
 #include "sim/warm_up_ledger.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace septule::sim {
 namespace {
@@ -23,7 +24,9 @@ void WarmUpLedger::count_warming(Entry& entry, const ServingMember& member, doub
     taken += std::min(capacity_rps * fraction, shortage_[static_cast<std::size_t>(tenant)]);
   }
   own -= gain;
-  entry.lost += std::max(gain, taken);
+  entry.needed += std::max(gain, taken);
+  entry.in_place += member.capacity_rps * fraction;
+  entry.is_counted = true;
 }
 
 void WarmUpLedger::count_second(SimTime now,
@@ -44,6 +47,9 @@ void WarmUpLedger::count_second(SimTime now,
         const Duration warming = std::min(member.ready - now, kSecond);
         count_warming(entry, member, warming.to_seconds());
       } else if (now < member.ready + length) {
+        if (!std::exchange(entry.is_counted, true)) {
+          entry.in_place += member.capacity_rps * length.to_seconds();
+        }
         const auto tenant = static_cast<std::size_t>(entry.move.tenant);
         const Duration counted = std::min(member.ready + length - now, kSecond);
         const double missed = arrived[tenant] - (capacity[tenant] - member.capacity_rps);
@@ -61,7 +67,7 @@ std::int64_t WarmUpLedger::moves_with_free_slot() const {
 double WarmUpLedger::lost() const {
   double sum = 0;
   for (const Entry& entry : moves_) {
-    sum += entry.lost;
+    sum += entry.move.has_free_slot ? 0 : entry.in_place;
   }
   return sum;
 }
@@ -69,7 +75,23 @@ double WarmUpLedger::lost() const {
 double WarmUpLedger::lost_in_place() const {
   double sum = 0;
   for (const Entry& entry : moves_) {
-    sum += entry.move.has_free_slot ? std::max(entry.lost, entry.missed_without) : entry.lost;
+    sum += entry.in_place;
+  }
+  return sum;
+}
+
+double WarmUpLedger::needed_lost() const {
+  double sum = 0;
+  for (const Entry& entry : moves_) {
+    sum += entry.needed;
+  }
+  return sum;
+}
+
+double WarmUpLedger::needed_lost_in_place() const {
+  double sum = 0;
+  for (const Entry& entry : moves_) {
+    sum += std::max(entry.needed, entry.missed_without);
   }
   return sum;
 }

@@ -12,9 +12,12 @@ TEST(ServingRecord, DerivedFigures_AreRatiosOfSums) {
                  {.name = "b", .weight = 1, .arrived = 300, .in_slo = 120, .goodput = 120}};
   run.capacity_lost = 10;
   run.capacity_lost_in_place = 40;
+  run.needed_lost = 1;
+  run.needed_lost_in_place = 2;
   EXPECT_DOUBLE_EQ(attainment(run).value_or(-1), 0.5);
   EXPECT_DOUBLE_EQ(mean_accuracy(run).value_or(-1), 0.8);
   EXPECT_DOUBLE_EQ(overhead_hidden(run).value_or(-1), 0.75);
+  EXPECT_DOUBLE_EQ(needed_hidden(run).value_or(-1), 0.5);
 }
 
 TEST(ServingRecord, NothingToDivideBy_GivesNothing) {
@@ -23,6 +26,7 @@ TEST(ServingRecord, NothingToDivideBy_GivesNothing) {
   EXPECT_FALSE(attainment(run));
   EXPECT_FALSE(mean_accuracy(run));
   EXPECT_FALSE(overhead_hidden(run));
+  EXPECT_FALSE(needed_hidden(run));
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ TEST(WarmUpLedger, InstanceMadeInTime_IsHiddenWhole) {
   const auto run = bench.run_well();
   EXPECT_EQ(run.moves, 1);
   EXPECT_EQ(run.moves_with_free_slot, 1);
-  EXPECT_DOUBLE_EQ(run.capacity_lost, 0);
-  EXPECT_DOUBLE_EQ(run.capacity_lost_in_place, 50);
-  EXPECT_DOUBLE_EQ(job::overhead_hidden(run).value_or(-1), 1);
+  EXPECT_DOUBLE_EQ(run.needed_lost, 0);
+  EXPECT_DOUBLE_EQ(run.needed_lost_in_place, 50);
+  EXPECT_DOUBLE_EQ(job::needed_hidden(run).value_or(-1), 1);
 }
 
 TEST(WarmUpLedger, InstanceMadeTooLate_HidesNothing) {
@@ -50,9 +50,9 @@ TEST(WarmUpLedger, InstanceMadeTooLate_HidesNothing) {
   bench.policy.orders[2] = one_gpu({kept, instance_at(bench.lattice, 3, 4, {serves(1)})});
   const auto run = bench.run_well();
   EXPECT_EQ(run.moves_with_free_slot, 1);
-  EXPECT_DOUBLE_EQ(run.capacity_lost, 50);
-  EXPECT_DOUBLE_EQ(run.capacity_lost_in_place, 50);
-  EXPECT_DOUBLE_EQ(job::overhead_hidden(run).value_or(-1), 0);
+  EXPECT_DOUBLE_EQ(run.needed_lost, 50);
+  EXPECT_DOUBLE_EQ(run.needed_lost_in_place, 50);
+  EXPECT_DOUBLE_EQ(job::needed_hidden(run).value_or(-1), 0);
 }
 
 TEST(WarmUpLedger, MoveIntoTakenSlots_CountsWhatTheStoppedOneCouldHaveServed) {
@@ -65,6 +65,8 @@ TEST(WarmUpLedger, MoveIntoTakenSlots_CountsWhatTheStoppedOneCouldHaveServed) {
   EXPECT_EQ(run.moves_with_free_slot, 0);
   EXPECT_DOUBLE_EQ(run.capacity_lost, 60);
   EXPECT_DOUBLE_EQ(run.capacity_lost_in_place, 60);
+  EXPECT_DOUBLE_EQ(run.needed_lost, 60);
+  EXPECT_DOUBLE_EQ(run.needed_lost_in_place, 60);
 }
 
 TEST(WarmUpLedger, SpareCapacity_IsNotLost) {
@@ -76,8 +78,8 @@ TEST(WarmUpLedger, SpareCapacity_IsNotLost) {
   bench.policy.orders[2] = one_gpu({kept, instance_at(bench.lattice, 3, 4, {serves(1)})});
   const auto run = bench.run_well();
   EXPECT_EQ(run.moves, 1);
-  EXPECT_EQ(run.capacity_lost, 0);
-  EXPECT_FALSE(job::overhead_hidden(run));
+  EXPECT_EQ(run.needed_lost, 0);
+  EXPECT_FALSE(job::needed_hidden(run));
 }
 
 TEST(WarmUpLedger, WarmUpCutShort_CountsForAsLongAsItLasted) {
@@ -89,7 +91,7 @@ TEST(WarmUpLedger, WarmUpCutShort_CountsForAsLongAsItLasted) {
   bench.policy.orders[2] = one_gpu({kept, instance_at(bench.lattice, 3, 4, {serves(1)})});
   bench.policy.orders[3] = one_gpu({kept});
   const auto run = bench.run_well();
-  EXPECT_DOUBLE_EQ(run.capacity_lost, 25);
+  EXPECT_DOUBLE_EQ(run.needed_lost, 25);
 }
 
 TEST(WarmUpLedger, SeveralNewcomers_ShareTheShortage) {
@@ -99,7 +101,40 @@ TEST(WarmUpLedger, SeveralNewcomers_ShareTheShortage) {
   bench.policy.orders[0] = one_gpu({instance_at(bench.lattice, 2, 0, {serves(1)}),
                                     instance_at(bench.lattice, 2, 2, {serves(1)})});
   const auto run = bench.run_well();
-  EXPECT_DOUBLE_EQ(run.capacity_lost, 2 * 25);
+  EXPECT_DOUBLE_EQ(run.needed_lost, 2 * 25);
+}
+
+TEST(WarmUpLedger, MoveAheadOfNeedIntoTakenSlots_IsHidden) {
+  // Aim: nobody lacked anything while it warmed up, and its tenant needed it from then on; by
+  // capacity it was made in place.
+  LedgerBench bench;
+  bench.set_rate(0, {10});
+  bench.set_rate(1, {0, 0, 0, 0, 25});
+  const auto kept = instance_at(bench.lattice, 3, 0, {serves(0)});
+  bench.options.initial = one_gpu({kept, instance_at(bench.lattice, 3, 4, {serves(0)})});
+  bench.policy.orders[2] = one_gpu({kept, instance_at(bench.lattice, 3, 4, {serves(1)})});
+  const auto run = bench.run_well();
+  EXPECT_EQ(run.needed_lost, 0);
+  EXPECT_DOUBLE_EQ(run.needed_lost_in_place, 50);
+  EXPECT_DOUBLE_EQ(job::overhead_hidden(run).value_or(-1), 0);
+}
+
+TEST(WarmUpLedger, Capacity_IsLostOnlyWhereSomebodyWasStopped) {
+  // Aim: a free slot, a changed share and taken slots.
+  LedgerBench bench;
+  const auto kept = instance_at(bench.lattice, 3, 4, {serves(0)});
+  bench.policy.orders[0] = one_gpu({kept});
+  auto half = serves(0);
+  half.share = ActiveThreadPercentage(50);
+  bench.policy.orders[3] = one_gpu({instance_at(bench.lattice, 3, 4, {half})});
+  const auto run = bench.run_well();
+  const double share = serve::MpsShareModel::kept(ActiveThreadPercentage(50), 4);
+  EXPECT_EQ(run.moves_with_free_slot, 2);
+  EXPECT_EQ(run.capacity_lost, 0);
+  EXPECT_NEAR(run.capacity_lost_in_place, 30 + 30 * share, 1e-9);
+  bench.policy.orders[6] = one_gpu({instance_at(bench.lattice, 2, 4, {serves(1)})});
+  const auto taken = bench.run_well();
+  EXPECT_DOUBLE_EQ(taken.capacity_lost, 2 * 20);
 }
 
 }  // namespace

@@ -95,6 +95,10 @@ bool is_retraining_running(const ServingView& view, int tenant) {
   });
 }
 
+double accuracy_after(const Tenant& tenant) {
+  return tenant.retraining.has_value() ? tenant.retraining->accuracy_after : tenant.accuracy;
+}
+
 bool is_fast_enough(Duration latency, Duration slo, const AdmissionRule& rule) {
   const Duration limit = scaled(slo, rule.margin);
   return rule.comparison == SloComparison::kStrictlyBelow ? latency < limit : latency <= limit;

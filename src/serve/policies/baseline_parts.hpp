@@ -22,6 +22,9 @@ std::vector<bool> pending_retraining(const ServingView& view);
 /// Whether this tenant's retraining is (or gets) ready on this GPU already.
 bool is_retraining_running(const ServingView& view, int tenant);
 
+/// Accuracy of the tenant's model once retrained; the present one where it never is.
+double accuracy_after(const Tenant& tenant);
+
 /// Whether a batch of this latency is fast enough by the rule (margin and comparison).
 bool is_fast_enough(Duration latency, Duration slo, const AdmissionRule& rule);
 

@@ -56,7 +56,7 @@ class EkyaPolicy final : public ServingPolicy {
         split_(assign_tenants_to_gpus(*setup.lattice, setup.tenants, setup.gpu_count)),
         books_(setup.tenants.size()) {
     for (std::size_t m = 0; m < setup.tenants.size(); ++m) {
-      books_[m].errors.emplace(Rng(setup.seed).stream("ekya-profiling", m));
+      errors_.push_back(Rng(setup.seed).stream("ekya-profiling", m));
       fill_points(m);
     }
   }
@@ -84,7 +84,6 @@ class EkyaPolicy final : public ServingPolicy {
  private:
   /// Of one tenant.
   struct Book {
-    std::optional<Rng> errors;
     std::vector<std::optional<SharePoint>> points;  // by quanta
     double estimate = 0;                            // of the accuracy after this retraining
     std::optional<SimTime> profiled;                // release of the job that was profiled last
@@ -114,8 +113,8 @@ class EkyaPolicy final : public ServingPolicy {
         continue;
       }
       book.profiled = view.tenants[m].retraining_release;
-      const double accuracy = setup_.tenants[m].tenant.retraining->accuracy_after;
-      const double error = book.errors->normal(0, options_.error * kSigmaOfMedian);
+      const double accuracy = accuracy_after(setup_.tenants[m].tenant);
+      const double error = errors_[m].normal(0, options_.error * kSigmaOfMedian);
       book.estimate = std::clamp(accuracy * (1 + error), 0.0, 1.0);
       is_new = true;
     }
@@ -133,7 +132,7 @@ class EkyaPolicy final : public ServingPolicy {
                      m,
                      options_.load == WindowLoad::kForecast ? window_left_s : options_.window_s));
     tenant.accuracy =
-        state.is_retrained ? admitted.tenant.retraining->accuracy_after : admitted.tenant.accuracy;
+        state.is_retrained ? accuracy_after(admitted.tenant) : admitted.tenant.accuracy;
     for (const std::optional<SharePoint>& point : book.points) {
       tenant.rate_rps.push_back(point.has_value() ? point->yield.throughput_rps : 0);
     }
@@ -221,6 +220,7 @@ class EkyaPolicy final : public ServingPolicy {
   RateBook rates_;
   std::vector<std::vector<int>> split_;
   std::vector<Book> books_;
+  std::vector<Rng> errors_;  // of profiling, by tenant
   bool has_planned_ = false;
   std::vector<bool> pending_;
   int profiled_at_s_ = 0;

@@ -120,7 +120,7 @@ LanePlan make_lane_plan(const LayoutLattice& lattice,
   for (std::size_t size = lattice.sizes().size(); size > 0; --size) {
     for (std::size_t i = 0; i < plan.gpu.instances.size(); ++i) {
       const ServingInstance& instance = plan.gpu.instances[i];
-      if (instance.occupants.front().tenant == kLaneTenant &&
+      if (instance.occupants.front().tenant == kLaneTenant && instance.placed.has_value() &&
           instance.placed->profile == lattice.sizes()[size - 1].profile) {
         plan.lanes.push_back(i);
       }

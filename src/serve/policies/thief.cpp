@@ -71,6 +71,9 @@ class Thief {
   /// Average over the window with retraining on its quanta, relative to one answer.
   double retrained_average(std::size_t m) const {
     const ThiefTenant& tenant = tenants_[m];
+    if (!tenant.retraining.has_value()) {
+      return tenant.accuracy;
+    }
     const double finish_s = tenant.retraining->finish_s[static_cast<std::size_t>(retraining_[m])];
     const double before = std::min(finish_s, window_s_) / window_s_;
     return tenant.accuracy * before + tenant.retraining->accuracy_after * (1 - before);
@@ -82,11 +85,7 @@ class Thief {
     const ThiefTenant& tenant = tenants_[m];
     const double rate = tenant.rate_rps[static_cast<std::size_t>(inference_[m])];
     const double answered = tenant.expected_rps <= rate ? 1.0 : rate / tenant.expected_rps;
-    double accuracy = tenant.accuracy;
-    if (tenant.retraining.has_value()) {
-      accuracy = std::max(accuracy, retrained_average(m));
-    }
-    return answered * accuracy;
+    return answered * std::max(tenant.accuracy, retrained_average(m));
   }
   bool steal_all() {
     bool is_changed = false;
