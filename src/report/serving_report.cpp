@@ -36,8 +36,8 @@ std::string figure_cell(const ServingPolicyRuns& policy, const ServingFigure& fi
   return fmt::format("<td>{}{}</td>",
                      figure_text(figure, interval->mean),
                      has_bounds ? fmt::format("<small>{} to {}</small>",
-                                              figure_text(figure, *interval->low),
-                                              figure_text(figure, *interval->high))
+                                              figure_text(figure, interval->low),
+                                              figure_text(figure, interval->high))
                                 : std::string());
 }
 

@@ -8,6 +8,7 @@
 #include "septule/serve_fleet_view.hpp"
 #include "septule/serve_inputs.hpp"
 #include "septule/serve_moves.hpp"
+#include "septule/serve_node.hpp"
 #include "septule/serve_solver.hpp"
 #include "serve/fleet_plan.hpp"
 
@@ -127,7 +128,7 @@ std::vector<OptionRecord> min_gpus_options() {
                      .min = 1,
                      .max = 10000,
                      .is_integer = true});
-  for (const auto& more : {serve_solver_options(), serve_moves_options()}) {
+  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
     options.insert(options.end(), more.begin(), more.end());
   }
   options.push_back(output_option());
