@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "base/work_budget.hpp"
 #include "live/milp_solvers.hpp"
+#include "septule/serve_node.hpp"
 #include "septule/serve_split.hpp"
 #include "serve/built_in_milp.hpp"
 #include "serve/fleet_plan.hpp"
@@ -73,15 +74,29 @@ double dealt_rate(const PlanSettings& settings, const serve::RateSeries& rate) {
   return largest;
 }
 
-/// Who is on which GPU, and in which instances.
-Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const ServeInput& input) {
-  if (settings.gpus == 1 && settings.initial == PlanSettings::Initial::kNothing) {
-    GpuShare all;
-    for (std::size_t m = 0; m < input.tenants.size(); ++m) {
-      all.tenants.push_back({.tenant = static_cast<int>(m), .share = 1});
-    }
-    return std::vector<GpuShare>{std::move(all)};
+/// The instances that tenants have on a GPU, as a share has them.
+serve::LabelledLayout layout_of(const serve::GpuHoldings& holdings) {
+  serve::LabelledLayout layout;
+  for (const serve::Holding& holding : holdings) {
+    layout.push_back({.placement = holding.placement, .label = holding.tenant});
   }
+  return layout;
+}
+
+/// All tenants on one GPU, with what they have there.
+std::vector<GpuShare> one_share(const PlanSettings& settings, const ServeInput& input) {
+  GpuShare all;
+  for (std::size_t m = 0; m < input.tenants.size(); ++m) {
+    all.tenants.push_back({.tenant = static_cast<int>(m), .share = 1});
+  }
+  if (settings.initial == PlanSettings::Initial::kNode) {
+    all.layout = layout_of(settings.current);
+  }
+  return {std::move(all)};
+}
+
+/// The greatest goodput for the rates that tenants are dealt out by.
+Result<serve::FleetPlan> fleet_plan_of(const PlanSettings& settings, const ServeInput& input) {
   serve::FleetProblem problem{
       .lattice = input.lattice.get(), .tenants = {}, .gpu_count = settings.gpus};
   std::vector<std::size_t> served;
@@ -106,11 +121,21 @@ Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const Serv
     SEPTULE_TRY(const serve::FleetPlan plan,
                 serve::plan_max_goodput(problem, {.units_max = settings.units_max}));
     whole.layouts = plan.layouts;
+    whole.gpus = plan.gpus;
     for (std::size_t i = 0; i < served.size(); ++i) {
       whole.instances[served[i]] = plan.instances[i];
     }
   }
-  return split_fleet(input, whole, settings.gpus);
+  return whole;
+}
+
+/// Who is on which GPU, and in which instances.
+Result<std::vector<GpuShare>> shares_of(const PlanSettings& settings, const ServeInput& input) {
+  if (settings.gpus == 1 && settings.initial != PlanSettings::Initial::kBest) {
+    return one_share(settings, input);
+  }
+  SEPTULE_TRY(const serve::FleetPlan plan, fleet_plan_of(settings, input));
+  return split_fleet(input, plan, settings.gpus);
 }
 
 /// The instances of `share` as a layout of the problem, whose labels begin with one for each tenant
@@ -173,6 +198,25 @@ Result<serve::GoodputProblem> problem_of(const PlanSettings& settings,
       tenants,
       forecast,
       {.step_count = window.step_count, .step = window.step, .pre_initialised = {}, .initial = {}});
+}
+
+/// The plan of one GPU of several may be without floors, which are then taken out of its problem
+/// too: a tenant's part of the requests may have no instance there at first.
+Result<serve::GoodputPlan> plan_of(const PlanSettings& settings, WindowPlan& gpu) {
+  const auto plan = [&] {
+    return settings.method == "milp" ? plan_by_milp(settings, gpu.problem)
+                                     : plan_exactly(settings, gpu.problem);
+  };
+  Result<serve::GoodputPlan> kept = plan();
+  if (kept || kept.error().code != ErrorCode::kBlocked || settings.gpus == 1) {
+    return kept;
+  }
+  say_warning(
+      fmt::format("GPU {} is planned without floors: {}", gpu.index.value(), kept.error().message));
+  for (serve::GoodputTenant& tenant : gpu.problem.tenants) {
+    tenant.floor_share = 0;
+  }
+  return plan();
 }
 
 /// A plan that the independent checker refuses is a bug, not a result.
@@ -258,13 +302,24 @@ std::vector<OptionRecord> plan_settings_options() {
 
 Result<PlanSettings> plan_settings(const Invocation& invocation,
                                    const Context& context,
-                                   const ServeInput& input) {
+                                   const ServeInput& input,
+                                   const std::optional<gpu::Inventory>& node) {
   PlanSettings settings;
   settings.mode = invocation.is_given("migrator") ? PlanSettings::Mode::kMigrator
                                                   : PlanSettings::Mode::kSeptule;
   settings.initial = invocation.text("initial") == "best" ? PlanSettings::Initial::kBest
                                                           : PlanSettings::Initial::kNothing;
   settings.gpus = static_cast<int>(invocation.number("gpus"));
+  if (node) {
+    if (invocation.is_given("initial")) {
+      return Error{ErrorCode::kUsage,
+                   "--state already says what the window begins with; leave --initial out"};
+    }
+    settings.initial = PlanSettings::Initial::kNode;
+    settings.gpus = 1;
+    settings.first_index = node->gpus.front().index;
+    settings.current = holdings_on(*node, input).front();
+  }
   settings.units_max = static_cast<std::int64_t>(invocation.number("budget"));
   settings.window.begin = seconds_to_duration(invocation.number("begin"));
   settings.window.step = seconds_to_duration(invocation.number("step"));
@@ -296,18 +351,17 @@ Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& i
     }
     WindowPlan gpu;
     gpu.gpu = static_cast<int>(g);
+    gpu.index = GpuIndex(settings.first_index.value() + static_cast<int>(g));
     for (const GpuShare::Part& part : shares[g].tenants) {
       gpu.tenants.push_back(part.tenant);
     }
     const std::vector<serve::AdmittedTenant> tenants = tenants_of(input, shares, g);
     SEPTULE_TRY(gpu.problem, problem_of(settings, input, tenants));
-    if (settings.initial == PlanSettings::Initial::kBest) {
+    if (settings.initial != PlanSettings::Initial::kNothing) {
       gpu.problem.initial = initial_of(gpu.problem, shares[g]);
     }
     const auto begin = std::chrono::steady_clock::now();
-    SEPTULE_TRY(gpu.plan,
-                settings.method == "milp" ? plan_by_milp(settings, gpu.problem)
-                                          : plan_exactly(settings, gpu.problem));
+    SEPTULE_TRY(gpu.plan, plan_of(settings, gpu));
     gpu.solve_time = Duration::nanoseconds(
         std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
     gpu.judgement = judged(gpu.problem, gpu.plan);

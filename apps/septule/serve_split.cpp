@@ -64,24 +64,54 @@ void place_one(std::vector<OpenGpu>& gpus, int tenant, int size) {
   chosen->tenants[place] = tenant;
 }
 
-GpuShare share_of(const ServeInput& input, const OpenGpu& gpu, const std::vector<double>& whole) {
-  GpuShare out;
-  std::map<int, double> capacity;
+serve::LabelledLayout layout_of(const OpenGpu& gpu) {
+  serve::LabelledLayout layout;
   for (std::size_t i = 0; i < gpu.places.size(); ++i) {
     if (gpu.tenants[i] >= 0) {
-      const auto& tenant = input.tenants[static_cast<std::size_t>(gpu.tenants[i])];
-      capacity[gpu.tenants[i]] += tenant.throughput_rps(gpu.places[i].size);
-      out.layout.push_back({.placement = gpu.placements[i], .label = gpu.tenants[i]});
+      layout.push_back({.placement = gpu.placements[i], .label = gpu.tenants[i]});
     }
   }
-  for (const auto& [tenant, rps] : capacity) {
-    out.tenants.push_back(
-        {.tenant = tenant, .share = rps / whole[static_cast<std::size_t>(tenant)]});
-  }
-  return out;
+  return layout;
+}
+
+double capacity_of(const ServeInput& input, const serve::LabelledInstance& instance) {
+  const auto& placement = input.lattice->placements()[static_cast<std::size_t>(instance.placement)];
+  return input.tenants[static_cast<std::size_t>(instance.label)].throughput_rps(placement.size);
 }
 
 }  // namespace
+
+std::vector<GpuShare> shares_by_capacity(const ServeInput& input,
+                                         std::span<const serve::LabelledLayout> layouts) {
+  std::vector<double> whole(input.tenants.size());
+  for (const serve::LabelledLayout& layout : layouts) {
+    for (const serve::LabelledInstance& instance : layout) {
+      whole[static_cast<std::size_t>(instance.label)] += capacity_of(input, instance);
+    }
+  }
+  std::vector<GpuShare> shares;
+  for (const serve::LabelledLayout& layout : layouts) {
+    std::map<int, double> capacity;
+    for (const serve::LabelledInstance& instance : layout) {
+      capacity[instance.label] += capacity_of(input, instance);
+    }
+    GpuShare& share = shares.emplace_back();
+    share.layout = layout;
+    for (const auto& [tenant, rps] : capacity) {
+      share.tenants.push_back(
+          {.tenant = tenant, .share = rps / whole[static_cast<std::size_t>(tenant)]});
+    }
+  }
+  for (std::size_t m = 0; m < whole.size(); ++m) {
+    if (whole[m] <= 0) {
+      GpuShare& emptiest = *std::ranges::min_element(
+          shares, {}, [](const GpuShare& share) { return share.tenants.size(); });
+      emptiest.tenants.push_back({.tenant = static_cast<int>(m), .share = 1});
+      std::ranges::sort(emptiest.tenants, {}, &GpuShare::Part::tenant);
+    }
+  }
+  return shares;
+}
 
 std::vector<GpuShare> split_fleet(const ServeInput& input,
                                   const serve::FleetPlan& plan,
@@ -89,12 +119,10 @@ std::vector<GpuShare> split_fleet(const ServeInput& input,
   std::vector<OpenGpu> gpus = open_gpus(input, plan, gpu_count);
   std::vector<std::size_t> order(input.tenants.size());
   std::vector<int> instances(input.tenants.size());
-  std::vector<double> whole(input.tenants.size());
   for (std::size_t m = 0; m < order.size(); ++m) {
     order[m] = m;
     for (std::size_t size = 0; size < input.lattice->sizes().size(); ++size) {
       instances[m] += plan.instances[m][size];
-      whole[m] += plan.instances[m][size] * input.tenants[m].throughput_rps(static_cast<int>(size));
     }
   }
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t m) { return instances[m]; });
@@ -105,19 +133,11 @@ std::vector<GpuShare> split_fleet(const ServeInput& input,
       }
     }
   }
-  std::vector<GpuShare> shares;
+  std::vector<serve::LabelledLayout> layouts;
   for (const OpenGpu& gpu : gpus) {
-    shares.push_back(share_of(input, gpu, whole));
+    layouts.push_back(layout_of(gpu));
   }
-  for (std::size_t m = 0; m < instances.size(); ++m) {
-    if (instances[m] == 0) {
-      GpuShare& emptiest = *std::ranges::min_element(
-          shares, {}, [](const GpuShare& share) { return share.tenants.size(); });
-      emptiest.tenants.push_back({.tenant = static_cast<int>(m), .share = 1});
-      std::ranges::sort(emptiest.tenants, {}, &GpuShare::Part::tenant);
-    }
-  }
-  return shares;
+  return shares_by_capacity(input, layouts);
 }
 
 }  // namespace septule::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "septule/serve_inputs.hpp"
@@ -19,10 +20,14 @@ struct GpuShare {
   serve::LabelledLayout layout;
 };
 
+/// Who is on which GPU, from the instances of each (`label` as above). Requests are shared by
+/// capacity. A tenant without instances joins the GPU with the fewest tenants, the first of equals.
+std::vector<GpuShare> shares_by_capacity(const ServeInput& input,
+                                         std::span<const serve::LabelledLayout> layouts);
+
 /// Deals the instances of a fleet plan out to `gpu_count` GPUs: a tenant's instances to GPUs that
 /// it is on already where there is room, tenants with the most instances first; ties by tenant,
-/// size, GPU. Requests are shared by capacity. A tenant without instances joins the GPU with the
-/// fewest tenants.
+/// size, GPU. Then as above.
 std::vector<GpuShare> split_fleet(const ServeInput& input,
                                   const serve::FleetPlan& plan,
                                   int gpu_count);

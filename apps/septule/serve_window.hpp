@@ -17,7 +17,8 @@ namespace septule::app {
 /// The plan of one GPU over a window, with what it was asked for and what the independent checker
 /// made of it. `tenants` are indices into ServeInput::tenants.
 struct WindowPlan {
-  int gpu = 0;
+  int gpu = 0;     ///< from 0 among the GPUs planned
+  GpuIndex index;  ///< on its node; the same number on fresh GPUs
   std::vector<int> tenants;
   serve::GoodputProblem problem;
   serve::GoodputPlan plan;

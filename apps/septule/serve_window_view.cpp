@@ -70,7 +70,7 @@ Json gpu_document(const WindowPlan& gpu) {
                        {"end_s", seconds_of(gpu.problem, stretch.to)},
                        {"instances", std::move(instances)}});
   }
-  return {{"gpu", gpu.gpu},
+  return {{"gpu", gpu.index.value()},
           {"method", gpu.plan.method},
           {"goodput", gpu.plan.goodput},
           {"objective", gpu.plan.objective},
@@ -136,8 +136,9 @@ std::string tenants_text(const ServePlan& plan, const job::ServingRecord& record
 constexpr std::size_t kStretchesMax = 24;
 
 std::string layouts_text(const WindowPlan& gpu) {
-  report::Table table(
-      {{"FROM s", Align::kRight}, {"TO s", Align::kRight}, {fmt::format("GPU {}", gpu.gpu)}});
+  report::Table table({{"FROM s", Align::kRight},
+                       {"TO s", Align::kRight},
+                       {fmt::format("GPU {}", gpu.index.value())}});
   const std::vector<Stretch> stretches = stretches_of(gpu.plan);
   for (std::size_t i = 0; i < std::min(stretches.size(), kStretchesMax); ++i) {
     table.add_row({fmt::format("{:g}", seconds_of(gpu.problem, stretches[i].from)),
@@ -279,7 +280,7 @@ std::string serve_plan_metrics(const ServePlan& plan) {
       const Json one = instance_document(gpu.problem, instance);
       text += fmt::format(
           "septule_serve_plan_instance{{gpu=\"{}\",instance=\"{}\",tenant=\"{}\",role=\"{}\"}} 1\n",
-          gpu.gpu,
+          gpu.index.value(),
           one["instance"].get<std::string>(),
           escaped_label(one["tenants"].front().get<std::string>()),
           one["role"].get<std::string>());
