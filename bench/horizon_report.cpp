@@ -1,8 +1,8 @@
 // Prints how near the rolling horizon with real forecasters comes to the same policy that knows the
 // rates to come, and to reactive greedy (docs/benchmarks.md). Usage:
-//   horizon_report DIR TRACE LOAD HOURS TENANTS [RETRAIN] [name=value ...]
+//   horizon_report DIR TRACE LOAD HOURS TENANTS [RETRAIN] [gpus=N] [name=value ...]
 // DIR holds the reference material's serving data; TRACE is twitter, code or conv; LOAD is the mean
-// load in GPUs' worth of the best throughput; TENANTS 1 to 4; RETRAIN is 0 or 1.
+// load in GPUs' worth of the best throughput; RETRAIN is 0 or 1.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -25,8 +25,7 @@
 #include "serve/warm_up.hpp"
 #include "sim/serving_sim.hpp"
 
-using namespace septule;  // NOLINT(google-build-using-namespace): a program of one file
-
+namespace septule {
 namespace {
 
 std::string read_text(const std::string& path) {
@@ -67,6 +66,7 @@ struct Input {
   std::size_t seconds = 86400;
   std::size_t tenants = 3;
   bool retrains = false;
+  int gpus = 1;
   std::vector<std::string> options;
 };
 
@@ -87,9 +87,9 @@ std::vector<serve::AdmittedTenant> make_tenants(const Input& input,
   const auto length = whole.values.size();
   const std::size_t wanted = std::min(length, input.seconds);
   for (std::size_t m = 0; m < input.tenants; ++m) {
-    const Model& model = kModels[m];
+    const Model& model = kModels[m % std::size(kModels)];
     serve::Tenant tenant;
-    tenant.name = model.name;
+    tenant.name = fmt::format("{}-{}", model.name, m);
     tenant.profile = *must(interop::find_profile(profiles, model.name, ""));
     tenant.slo = Duration::milliseconds(model.slo_ms);
     tenant.accuracy = model.accuracy;
@@ -116,7 +116,7 @@ std::vector<serve::AdmittedTenant> make_tenants(const Input& input,
           best,
           admitted[0].throughput_rps(static_cast<int>(s)) / lattice.sizes()[s].slices.value());
     }
-    const double share = 7 * best * input.load / static_cast<double>(input.tenants);
+    const double share = 7 * input.gpus * best * input.load / static_cast<double>(input.tenants);
     for (double& value : tenant.rate.values) {
       value *= share / (sum / static_cast<double>(wanted));
     }
@@ -144,6 +144,7 @@ double run_one(const Run& run,
       Duration::milliseconds(1000 * static_cast<std::int64_t>(rates[0].values.size()));
   serve::ServingSetup setup{.lattice = &lattice,
                             .tenants = believed,
+                            .gpu_count = input.gpus,
                             .forecaster = run.forecaster,
                             .true_rates = rates,
                             .span = span};
@@ -154,7 +155,8 @@ double run_one(const Run& run,
     }
   }
   const auto policy = must(serve::make_serving_policy(run.policy, setup));
-  sim::ServingSimSetup sim{.lattice = &lattice, .tenants = believed, .rates = rates};
+  sim::ServingSimSetup sim{
+      .lattice = &lattice, .tenants = believed, .rates = rates, .gpu_count = input.gpus};
   sim.options.length = span;
   const auto begin = std::chrono::steady_clock::now();
   const job::ServingRecord record = must(sim::simulate_serving(sim, *policy));
@@ -199,9 +201,7 @@ double run_one(const Run& run,
   return record.weighted_goodput;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 6) {
     fmt::print(stderr,
                "usage: horizon_report DIR TRACE LOAD HOURS TENANTS [RETRAIN] [name=value]\n");
@@ -213,6 +213,10 @@ int main(int argc, char** argv) {
   input.tenants = static_cast<std::size_t>(parse_number(argv[5]).value_or(3));
   input.retrains = argc > 6 && std::string_view(argv[6]) == "1";
   for (int i = 7; i < argc; ++i) {
+    if (std::string_view(argv[i]).starts_with("gpus=")) {
+      input.gpus = static_cast<int>(parse_number(argv[i] + 5).value_or(1));
+      continue;
+    }
     input.options.emplace_back(argv[i]);
   }
   const gpu::Catalogue catalogue = gpu::load_builtin_catalogue();
@@ -226,12 +230,19 @@ int main(int argc, char** argv) {
              input.tenants,
              input.retrains);
   const double oracle = run_one({"septule-oracle", "oracle"}, input, lattice, tenants);
-  for (const Run& run : {Run{"septule", "ewma-trend"},
+  for (const Run& one : {Run{"septule", "ewma-trend"},
                          Run{"septule", "smoothing"},
                          Run{"septule", "seasonal"},
                          Run{"reactive-greedy", "-"}}) {
     fmt::print("    {:.2f} % of the oracle\n",
-               100 * run_one(run, input, lattice, tenants) / oracle);
+               100 * run_one(one, input, lattice, tenants) / oracle);
   }
   return 0;
+}
+
+}  // namespace
+}  // namespace septule
+
+int main(int argc, char** argv) {
+  return septule::run(argc, argv);
 }

@@ -148,7 +148,9 @@ class SeasonalForecaster final : public JudgedForecaster {
     }
     is_first_ = false;
     // The level was the rate itself in the first season; from now on it is without the factor.
-    level_ = factors_.back() > kFactorMin && weight == 1 ? *level_ / factors_.back() : *level_;
+    if (level_ && weight == 1 && factors_.back() > kFactorMin) {
+      level_ = *level_ / factors_.back();
+    }
   }
 
   double level_weight_;
@@ -171,9 +173,9 @@ class OracleForecaster final : public Forecaster {
       forecast.mean_rps.push_back(rate_in(lead));
       double square = 0;
       double mean = 0;
-      for (int near = lead - kNear_s; near <= lead + kNear_s; ++near) {
-        mean += rate_in(near) / (2 * kNear_s + 1);
-        square += rate_in(near) * rate_in(near) / (2 * kNear_s + 1);
+      for (int near = lead - kNearSeconds; near <= lead + kNearSeconds; ++near) {
+        mean += rate_in(near) / (2 * kNearSeconds + 1);
+        square += rate_in(near) * rate_in(near) / (2 * kNearSeconds + 1);
       }
       forecast.margin_rps.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
     }
@@ -181,7 +183,7 @@ class OracleForecaster final : public Forecaster {
   }
 
  private:
-  static constexpr int kNear_s = 2;
+  static constexpr int kNearSeconds = 2;
   double rate_in(int lead) const {
     return truth_->at(SimTime() +
                       Duration::milliseconds(std::max<std::int64_t>(0, step_ + lead) * 1000));

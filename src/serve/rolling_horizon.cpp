@@ -19,8 +19,8 @@ int seconds_between(SimTime from, SimTime to) {
 }
 
 /// A plan that changed nothing is believed for so long at most.
-constexpr int kSameMax_s = 60;
-constexpr int kMoveWindow_s = 60;
+constexpr int kSameSecondsMax = 60;
+constexpr int kMoveWindowSeconds = 60;
 
 /// Margins off the mean of the scenario that a step stands for: three equally likely points with
 /// the variance of one margin. Objectives are sums over tenants, so it does not matter which
@@ -110,8 +110,21 @@ void RollingHorizon::deal(const ServingView& view) {
     }
     rates.push_back(sum / options_.fleet_s);
   }
-  if (shares_.deal(rates) == TenantShares::Dealt::kAsBefore) {
+  if (!shares_.is_due(rates)) {
     return;
+  }
+  std::optional<ShareTable> planned;
+  if (gpus_.size() > 1 && options_.dealing == Dealing::kFleetPlan) {
+    std::vector<GpuHoldings> current;
+    for (const Gpu& gpu : gpus_) {
+      current.push_back(gpu.holdings);
+    }
+    planned = fleet_shares(context_, rates, current);
+  }
+  if (planned) {
+    shares_.take(std::move(*planned), rates);
+  } else {
+    shares_.deal(rates);
   }
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     Gpu& gpu = gpus_[g];
@@ -159,7 +172,8 @@ std::vector<std::vector<double>> RollingHorizon::window_rates(std::size_t gpu,
       const double margins = options_.z + spread * scenario(step == steps - 1 ? 0 : step + tenant);
       double sum = 0;
       for (int s = 0; s < step_s; ++s) {
-        const auto lead = static_cast<std::size_t>(step * step_s + s);
+        const auto lead = static_cast<std::size_t>(step) * static_cast<std::size_t>(step_s) +
+                          static_cast<std::size_t>(s);
         sum += std::max(0.0, forecast.mean_rps[lead] + margins * forecast.margin_rps[lead]);
       }
       row.push_back(sum / step_s * shares_.share(tenant, gpu));
@@ -173,6 +187,12 @@ void RollingHorizon::plan(std::size_t index, const ServingView& view) {
   gpu.due = view.now + whole_seconds(options_.commit_s);
   const std::vector<TenantState> states = states_for(index, view);
   drop_jobs(states, view.now, gpu);
+  const int moves = moves_left(gpu, view.now);
+  if (moves <= 0) {
+    ++log_.caps_held;
+    gpu.plan.clear();
+    return;
+  }
   GpuHoldings stands = gpu.holdings;
   const bool starts_jobs = start_jobs(index, states, view.now, stands);
   const WindowShape& shape = options_.shape;
@@ -183,7 +203,10 @@ void RollingHorizon::plan(std::size_t index, const ServingView& view) {
                           .tenants = gpu.tenants,
                           .rates_rps = rates,
                           .states = states};
-  const HorizonWindow window = make_window(context_, shape, input, RetrainingRule::kFrozen);
+  HorizonWindow window = make_window(context_, shape, input, RetrainingRule::kFrozen);
+  if (moves < static_cast<int>(kInstancesMax)) {
+    window.problem.changes_per_step_max = moves;
+  }
   if (window.problem.labels.empty()) {
     gpu.plan.clear();
     gpu.holdings.clear();
@@ -213,7 +236,7 @@ bool RollingHorizon::may_skip(Gpu& gpu, const HorizonWindow& window, SimTime now
     return true;
   }
   bool is_same = gpu.changes_nothing && means.size() == gpu.rates.size() &&
-                 seconds_between(gpu.planned_at, now) < kSameMax_s;
+                 seconds_between(gpu.planned_at, now) < kSameSecondsMax;
   for (std::size_t m = 0; is_same && m < means.size(); ++m) {
     is_same = std::abs(means[m] - gpu.rates[m]) <= options_.drift * gpu.rates[m];
   }
@@ -317,6 +340,15 @@ void RollingHorizon::follow(Gpu& gpu, SimTime now) {
   }
 }
 
+int RollingHorizon::moves_left(Gpu& gpu, SimTime now) const {
+  if (gpu.holdings.empty()) {
+    return static_cast<int>(kInstancesMax);  // an empty GPU may be filled at any time
+  }
+  std::erase_if(gpu.creations,
+                [&](SimTime time) { return time + whole_seconds(kMoveWindowSeconds) <= now; });
+  return options_.moves_max - static_cast<int>(gpu.creations.size());
+}
+
 bool RollingHorizon::may_change(Gpu& gpu, const GpuHoldings& next, SimTime now) {
   for (const Holding& holding : gpu.holdings) {
     const bool stays =
@@ -326,14 +358,11 @@ bool RollingHorizon::may_change(Gpu& gpu, const GpuHoldings& next, SimTime now) 
       return false;
     }
   }
-  std::erase_if(gpu.creations,
-                [&](SimTime time) { return time + whole_seconds(kMoveWindow_s) <= now; });
   const auto created = std::ranges::count_if(next, [&](const Holding& holding) {
     return std::ranges::none_of(gpu.holdings,
                                 [&](const Holding& other) { return other.is_same_use(holding); });
   });
-  const bool is_first = gpu.holdings.empty();
-  if (!is_first && std::ssize(gpu.creations) + created > options_.moves_max) {
+  if (created > moves_left(gpu, now)) {
     ++log_.caps_held;
     return false;
   }

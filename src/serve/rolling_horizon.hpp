@@ -11,6 +11,7 @@
 #include "base/options.hpp"
 #include "base/result.hpp"
 #include "serve/capacity_choices.hpp"
+#include "serve/fleet_shares.hpp"
 #include "serve/forecaster.hpp"
 #include "serve/gpu_holding.hpp"
 #include "serve/horizon_triggers.hpp"
@@ -23,7 +24,12 @@
 
 namespace septule::serve {
 
+/// How tenants are dealt out to several GPUs: by a fleet plan (fleet_shares.hpp), or in a row
+/// (tenant_shares.hpp), which is also what is done where there is no usable plan.
+enum class Dealing { kFleetPlan, kInARow };
+
 struct HorizonOptions {
+  Dealing dealing = Dealing::kFleetPlan;
   /// Plans are made for mean + z * margin of the forecast ...
   double z = 0;
   /// ... in three scenarios, `spread` margins wide, that the steps of a window take in turn: the
@@ -58,10 +64,10 @@ struct HorizonLog {
 /// Septule's serving policy: rolling horizon on two clocks (serving.md 2.7).
 ///
 /// Assumes: the profiles, warm-up quantiles and accuracies of the tenants. Steps, each second:
-/// observe arrivals; every fleet_s seconds deal the tenants out to the GPUs (tenant_shares.hpp);
-/// for each GPU every commit_s seconds, or when something triggers it (horizon_triggers.hpp), plan
-/// a window of shape.step_count steps for mean + z * margin of the forecast, and follow the plan
-/// until the next one.
+/// observe arrivals; every fleet_s seconds, if needs have changed, deal the tenants out to the
+/// GPUs; for each GPU every commit_s seconds, or when something triggers it (horizon_triggers.hpp),
+/// plan a window of shape.step_count steps for mean + z * margin of the forecast, and follow the
+/// plan until the next one.
 ///  - The plan: exact (layout_dp.hpp) with what retrains held fast. When a job runs, and on what
 ///    size, is estimated at each plan (job_placement.hpp, looking retraining_s ahead); a run due at
 ///    once takes its place and the rest is planned around it. A running job is not disturbed until
@@ -71,7 +77,8 @@ struct HorizonLog {
 ///  neither
 ///    forecast nor layout has changed since a plan that changed nothing.
 ///  - Hysteresis: creation costs, a dwell of shape.dwell_factor warm-ups (younger instances are
-///    frozen), at most moves_max creations a GPU and minute; a decision above it is put off.
+///    frozen), at most moves_max creations a GPU and minute: a limit of the plan, and
+///    no plan at all once they are used up.
 ///  - End of the window: the last layout is valued for shape.terminal_steps more.
 ///  - Fallbacks when the budget of a plan is spent: the last plan while it reaches so far, then one
 ///    move of reactive greedy; routing alone (DispatchRule::kSlack) where that changes nothing.
@@ -108,7 +115,7 @@ class RollingHorizon final : public ServingPolicy {
 
     bool is_retraining(int tenant) const;
   };
-  static constexpr int kRetrainingStep_s = 5;
+  static constexpr int kRetrainingStepSeconds = 5;
   enum class Scenarios { kAll, kMeanOnly };
   enum class Outcome { kPlanned, kSpent };
 
@@ -138,6 +145,8 @@ class RollingHorizon final : public ServingPolicy {
   Outcome plan_window(Gpu& gpu, const HorizonWindow& window, SimTime now);
   void fall_back(std::size_t index, const ServingView& view);
   void follow(Gpu& gpu, SimTime now);
+  /// Instances that may be created now.
+  int moves_left(Gpu& gpu, SimTime now) const;
   bool may_change(Gpu& gpu, const GpuHoldings& next, SimTime now);
   void promise(const ServingView& view);
 

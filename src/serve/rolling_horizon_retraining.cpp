@@ -57,7 +57,7 @@ bool RollingHorizon::start_jobs(std::size_t index,
   if (!is_any_due) {
     return false;
   }
-  const int step_s = std::max(kRetrainingStep_s, seconds_of(options_.shape.step));
+  const int step_s = std::max(kRetrainingStepSeconds, seconds_of(options_.shape.step));
   const std::vector<std::vector<double>> rates =
       window_rates(index, step_s, options_.retraining_s / step_s, Scenarios::kMeanOnly);
   const JobPlacementInput input{.now = now,

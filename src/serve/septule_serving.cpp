@@ -38,10 +38,10 @@ OptionRecord seconds_record(std::string_view name, std::string_view text, std::i
   return record;
 }
 
-constexpr int kHorizon_s = 60;
-constexpr int kTerminal_s = 12;
-constexpr int kStepMin_s = 2;
-constexpr int kStepMax_s = 10;
+constexpr int kHorizonSeconds = 60;
+constexpr int kTerminalSeconds = 12;
+constexpr int kStepSecondsMin = 2;
+constexpr int kStepSecondsMax = 10;
 
 /// The least whole number of seconds in which some tenant warms up: with such a step its plans are
 /// exact (serving.md 2.4).
@@ -51,7 +51,7 @@ int fitting_step_s(std::span<const AdmittedTenant> tenants, WarmUpQuantile quant
     const std::int64_t ns = warm_up_of(admitted.tenant.warm_up, quantile).to_nanoseconds();
     least = std::min(least, (ns + 999'999'999) / 1'000'000'000);
   }
-  return static_cast<int>(std::clamp<std::int64_t>(least, kStepMin_s, kStepMax_s));
+  return static_cast<int>(std::clamp<std::int64_t>(least, kStepSecondsMin, kStepSecondsMax));
 }
 
 WarmUpQuantile quantile_named(std::string_view name) {
@@ -66,15 +66,17 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
   const auto whole = [&](std::string_view name, std::int64_t fallback) {
     return static_cast<std::int64_t>(given.number(name, static_cast<double>(fallback)));
   };
+  options.dealing = given.text("dealing", "plan") == "row" ? Dealing::kInARow : Dealing::kFleetPlan;
   options.z = given.number("z", options.z);
   options.spread = given.number("spread", options.spread);
   options.shape.warm_up = quantile_named(given.text("warm-up", "p90"));
   const int step_s =
       static_cast<int>(whole("step", fitting_step_s(setup.tenants, options.shape.warm_up)));
-  const int horizon_s = static_cast<int>(whole("horizon", kHorizon_s));
+  const int horizon_s = static_cast<int>(whole("horizon", kHorizonSeconds));
   options.shape.step = Duration::milliseconds(std::int64_t{1000} * step_s);
   options.shape.step_count = std::max(1, horizon_s / step_s);
-  options.shape.terminal_steps = static_cast<int>(given.number("terminal", kTerminal_s)) / step_s;
+  options.shape.terminal_steps =
+      static_cast<int>(given.number("terminal", kTerminalSeconds)) / step_s;
   options.shape.dwell_factor = given.number("dwell", options.shape.dwell_factor);
   options.shape.churn = given.number("churn", options.shape.churn);
   options.commit_s = static_cast<int>(whole("commit", options.commit_s));
@@ -112,9 +114,10 @@ std::vector<OptionRecord> septule_serving_options() {
                     "Scenarios of a plan are so many margins wide; 0 is one scenario.",
                     defaults.spread),
       step,
-      seconds_record("horizon", "Length of a plan.", kHorizon_s),
-      number_record(
-          "terminal", "The last layout of a plan is valued for so many seconds more.", kTerminal_s),
+      seconds_record("horizon", "Length of a plan.", kHorizonSeconds),
+      number_record("terminal",
+                    "The last layout of a plan is valued for so many seconds more.",
+                    kTerminalSeconds),
       seconds_record("commit", "A plan is followed for so long.", defaults.commit_s),
       seconds_record(
           "retraining-horizon", "Length of a plan with a job to be placed.", defaults.retraining_s),
@@ -130,6 +133,11 @@ std::vector<OptionRecord> septule_serving_options() {
       number_record(
           "drift", "No plan is sought while the forecast moved no more than this.", defaults.drift),
       whole_record("units", "Work per plan.", defaults.units_max),
+      {.name = "dealing",
+       .value = "HOW",
+       .text = "How tenants are dealt out to several GPUs.",
+       .default_text = "plan",
+       .choices = {"plan", "row"}},
       {.name = "warm-up",
        .value = "QUANTILE",
        .text = "Quantile of the warm-ups to plan with.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace septule::serve {
 
@@ -23,23 +24,41 @@ double TenantShares::need(int tenant, double rate_rps) const {
   return best > 0 ? rate_rps / best : 0;
 }
 
-TenantShares::Dealt TenantShares::deal(std::span<const double> rates_rps) {
+std::vector<double> TenantShares::needs_of(std::span<const double> rates_rps) const {
   std::vector<double> needs;
   for (std::size_t m = 0; m < rates_rps.size(); ++m) {
     needs.push_back(need(static_cast<int>(m), rates_rps[m]));
   }
+  return needs;
+}
+
+bool TenantShares::is_due(std::span<const double> rates_rps) const {
+  const std::vector<double> needs = needs_of(rates_rps);
   const double per_gpu =
       std::accumulate(needs.begin(), needs.end(), 0.0) / static_cast<double>(gpu_count_);
-  bool is_same = needs_.size() == needs.size();
-  for (std::size_t m = 0; is_same && m < needs.size(); ++m) {
-    is_same = gpu_count_ == 1 || std::abs(needs[m] - needs_[m]) <= change_ * per_gpu;
+  if (needs_.size() != needs.size()) {
+    return true;
   }
-  if (is_same) {
+  bool is_same = true;
+  for (std::size_t m = 0; m < needs.size(); ++m) {
+    is_same = is_same && (gpu_count_ == 1 || std::abs(needs[m] - needs_[m]) <= change_ * per_gpu);
+  }
+  return !is_same;
+}
+
+TenantShares::Dealt TenantShares::deal(std::span<const double> rates_rps) {
+  if (!is_due(rates_rps)) {
     return Dealt::kAsBefore;
   }
-  lay_out(needs);
-  needs_ = std::move(needs);
+  needs_ = needs_of(rates_rps);
+  lay_out(needs_);
   return Dealt::kAnew;
+}
+
+void TenantShares::take(std::vector<std::vector<double>> shares,
+                        std::span<const double> rates_rps) {
+  shares_ = std::move(shares);
+  needs_ = needs_of(rates_rps);
 }
 
 void TenantShares::lay_out(std::span<const double> needs) {

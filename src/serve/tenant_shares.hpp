@@ -25,6 +25,10 @@ class TenantShares {
   enum class Dealt { kAsBefore, kAnew };
   /// `rates_rps` by tenant.
   Dealt deal(std::span<const double> rates_rps);
+  /// Whether deal() would deal anew.
+  bool is_due(std::span<const double> rates_rps) const;
+  /// Takes over shares that were found otherwise for these rates.
+  void take(std::vector<std::vector<double>> shares, std::span<const double> rates_rps);
   /// Share of the tenant's load on this GPU, 0..1.
   double share(int tenant, std::size_t gpu) const {
     return shares_[static_cast<std::size_t>(tenant)][gpu];
@@ -34,6 +38,7 @@ class TenantShares {
 
  private:
   double need(int tenant, double rate_rps) const;
+  std::vector<double> needs_of(std::span<const double> rates_rps) const;
   void lay_out(std::span<const double> needs);
   void merge_small_pieces(std::size_t tenant, std::span<const double> room);
 
