@@ -250,20 +250,20 @@ Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy&
                                                                UnfitPolicies unfit) {
   SEPTULE_TRY(const sim::ServingStudy made, sim::ServingStudy::make(study.spec));
   const auto trials = made.trials();
-  std::vector<std::optional<Result<job::ServingRecord>>> records(trials.size());
+  std::vector<Result<job::ServingRecord>> records(trials.size(),
+                                                  Error{ErrorCode::kFailed, "it was not run"});
   Progress progress("runs", records.size());
   SEPTULE_TRY_STATUS(run_parallel(records.size(), thread_count(invocation), [&](std::size_t i) {
     records[i] = bounded_run(made, trials[i]);
     progress.advance();
-    return *records[i] || unfit == UnfitPolicies::kLeaveOut ? Status()
-                                                            : Status(records[i]->error());
+    return records[i] || unfit == UnfitPolicies::kLeaveOut ? Status() : Status(records[i].error());
   }));
   std::vector<report::ServingPolicyRuns> policies;
   for (std::size_t policy = 0; policy < study.spec.policies.size(); ++policy) {
     report::ServingPolicyRuns result{.name = study.spec.policies[policy].label, .runs = {}};
     std::optional<Error> error;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      Result<job::ServingRecord>& run = *records[i];
+      Result<job::ServingRecord>& run = records[i];
       if (trials[i].policy == policy && run) {
         result.runs.push_back(std::move(run).value());
       } else if (trials[i].policy == policy && !error) {

@@ -86,8 +86,9 @@ Json gpu_document(const WindowPlan& gpu) {
 std::optional<double> retrained_s(const ServePlan& plan, int tenant) {
   for (const WindowPlan& gpu : plan.gpus) {
     for (std::size_t i = 0; i < gpu.tenants.size(); ++i) {
-      if (gpu.tenants[i] == tenant && gpu.judgement.retrained_from[i]) {
-        return seconds_of(gpu.problem, *gpu.judgement.retrained_from[i]);
+      const std::optional<int> from = gpu.judgement.retrained_from[i];
+      if (gpu.tenants[i] == tenant && from) {
+        return seconds_of(gpu.problem, *from);
       }
     }
   }
