@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "serve/built_in_milp.hpp"
+#include "serve/fleet_step_choice.hpp"
 
 namespace septule::serve {
 
@@ -118,6 +120,9 @@ class Horizon {
   int starts(const std::vector<SizeTable<int>>& before,
              const std::vector<SizeTable<int>>& after) const;
   std::vector<int> best_sequence();
+  FleetHorizonPlan evaluate(std::vector<FleetPlan> steps) const;
+  /// Chooses each step's instances tenant by tenant, after one another; nothing where that fails.
+  std::optional<FleetHorizonPlan> choose_by_tenant(double stop_share);
 
   const FleetHorizonProblem& problem_;
   FleetGoal goal_;
@@ -265,7 +270,6 @@ std::vector<int> Horizon::best_sequence() {
     best = std::move(next);
   }
   auto last = static_cast<int>(std::ranges::max_element(best) - best.begin());
-  out_.value = best[at(last)];
   std::vector<int> sequence(at(steps_));
   for (int step = steps_ - 1; step >= 0; --step) {
     sequence[at(step)] = last;
@@ -274,18 +278,77 @@ std::vector<int> Horizon::best_sequence() {
   return sequence;
 }
 
+/// The figures of a sequence of plans.
+FleetHorizonPlan Horizon::evaluate(std::vector<FleetPlan> steps) const {
+  FleetHorizonPlan plan;
+  std::vector<SizeTable<int>> before =
+      problem_.current ? problem_.current->instances : steps.front().instances;
+  for (int step = 0; step < steps_; ++step) {
+    FleetPlan& chosen = steps[at(step)];
+    plan.steps.push_back(checked_value(in_step(chosen, step), "a chosen plan serves its step"));
+    plan.starts.push_back(starts(before, chosen.instances));
+    plan.value += worth(plan.steps.back()) - start_costs(before, chosen.instances);
+    before = std::move(chosen.instances);
+  }
+  return plan;
+}
+
+std::optional<FleetHorizonPlan> Horizon::choose_by_tenant(double stop_share) {
+  BuiltInMilp built_in({.nodes_max = options_.nodes_max});
+  port::MilpSolver& solver = options_.plan.solver != nullptr ? *options_.plan.solver : built_in;
+  FleetStepChoice choice{.goal = goal_, .stop_share = stop_share};
+  choice.pool.resize(problem_.tenants.size());
+  for (std::size_t tenant = 0; tenant < problem_.tenants.size(); ++tenant) {
+    choice.pool[tenant].emplace_back();  // nothing at all
+    for (const FleetPlan& plan : plans_) {
+      if (std::ranges::find(choice.pool[tenant], plan.instances[tenant]) ==
+          choice.pool[tenant].end()) {
+        choice.pool[tenant].push_back(plan.instances[tenant]);
+      }
+    }
+  }
+  std::vector<FleetPlan> steps;
+  for (int step = 0; step < steps_; ++step) {
+    choice.step = step;
+    if (step > 0) {
+      choice.before = &steps.back().instances;
+    } else if (problem_.current) {
+      choice.before = &problem_.current->instances;
+    }
+    Result<FleetPlan> chosen =
+        choose_step(problem_,
+                    choice,
+                    solver,
+                    {.elapsed = options_.plan.solver_elapsed, .gap_relative = options_.step_gap});
+    if (!chosen) {
+      return std::nullopt;
+    }
+    out_.units_spent += chosen->units_spent;
+    steps.push_back(std::move(chosen).value());
+  }
+  return evaluate(std::move(steps));
+}
+
 Result<FleetHorizonPlan> Horizon::run() {
   SEPTULE_TRY_STATUS(try_plans());
-  const std::vector<int> sequence = best_sequence();
-  const FleetPlan* before = problem_.current ? &*problem_.current : &plans_[at(sequence[0])];
-  for (int step = 0; step < steps_; ++step) {
-    const FleetPlan& chosen = plans_[at(sequence[at(step)])];
-    out_.steps.push_back(checked_value(in_step(chosen, step), "a chosen plan serves its step"));
-    out_.starts.push_back(starts(before->instances, chosen.instances));
-    before = &chosen;
+  std::vector<FleetPlan> steps;
+  for (const int plan : best_sequence()) {
+    steps.push_back(plans_[at(plan)]);
   }
-  out_.bound = std::max(out_.bound, out_.value);
-  return std::move(out_);
+  FleetHorizonPlan best = evaluate(std::move(steps));
+  for (const double stop_share : {0.0, 0.5, 1.0}) {
+    if (best.value >= out_.bound) {
+      break;
+    }
+    std::optional<FleetHorizonPlan> other = choose_by_tenant(stop_share);
+    if (other.has_value() && other->value > best.value) {
+      best = *std::move(other);
+    }
+  }
+  best.bound = std::max(out_.bound, best.value);
+  best.plans_tried = out_.plans_tried;
+  best.units_spent = out_.units_spent;
+  return best;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -39,19 +40,24 @@ struct FleetHorizonPlan {
 };
 
 struct FleetHorizonOptions {
-  FleetOptions plan;  ///< of each single plan
-  int plans_max =
-      24;  ///< planned for at most so many stretches of the horizon, at least one a step
+  FleetOptions plan;   ///< of each single plan
+  int plans_max = 24;  ///< planned for at most so many stretches, at least one for each step
+  /// Choices of single steps: linear programs of the built-in solver, and how near will do.
+  std::int64_t nodes_max = 400;
+  double step_gap = 1e-3;
 };
 
 /// Plans a fleet over time, decomposed: the time-expanded program of serving.md 2.6 (flows between
 /// layouts, thousands of integers) is not solved.
 /// Steps: a plan for each step alone (kAllServed: plan_min_gpus, kBestGoodput: plan_max_goodput)
 /// and for the peaks of halves, quarters, ... of the horizon; then the best sequence of these plans
-/// by an exact dynamic program over steps and plans, each start charged. So a plan is held over a
-/// dip of load where starting again costs more (hysteresis).
+/// by an exact dynamic program over steps and plans, each start charged: a plan is held over a dip
+/// of load where starting again costs more (hysteresis). Then, step after step, each tenant gets
+/// one of the sets of instances that these plans gave it, or keeps its own (fleet_step_choice.hpp,
+/// by the solver or the built-in one), with stops charged none, half or all of a start; the best of
+/// the four is the plan.
 /// The bound is the sum of the single steps' bounds with nothing charged for starts: honest, and
-/// loose where starts are dear. Exact among the plans tried. Ties: the plan tried first.
+/// loose where starts are dear. Ties: the plan tried first.
 /// Assumes: what counts as started is by tenant and size; where instances are is map_fleet's.
 /// Fails as the planners do, naming the step; kInvalidInput where sizes disagree. Cost: plans_max
 /// plans, steps x plans^2 x tenants.

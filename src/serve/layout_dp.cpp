@@ -154,7 +154,7 @@ class LayoutPlanner {
       const int phase = i * problem_.dwell_steps / phases;
       const std::optional<double> value = solve(shown_, states, frozen, detail, phase);
       if (is_exact && value.has_value()) {
-        bound_ = *value;
+        bound_ = value;
       }
     }
     method_ = is_exact ? "layout-dp" : "layout-dp-lumped";
@@ -233,7 +233,7 @@ class LayoutPlanner {
     plan.objective = value_.objective;
     const double slack = kProofTolerance * std::max(1.0, std::abs(plan.objective));
     plan.bound = std::max(bound_.value_or(arrivals_bound(problem_)), plan.objective);
-    if ((is_exact && bound_.has_value()) || plan.bound <= plan.objective + slack) {
+    if (plan.bound <= plan.objective + slack) {
       plan.proof = GoodputProof::kOptimal;
       plan.bound = plan.objective;
     }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/goodput_support.hpp"
+#include "serve/window_cases.hpp"
 
 namespace septule::serve {
 namespace {
@@ -97,15 +98,24 @@ TEST(PlanLayouts_Exact, LongWarmUps_AsGoodAsAllSequences) {
 }
 
 TEST(PlanLayouts_Exact, Dwell_AsGoodAsAllSequences) {
-  // A new instance stays for two or three steps, also one that serves at once.
+  // A new instance stays for some steps, also one that serves at once. Tenants that are busy in
+  // turn make that cost something.
+  int binding = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const DrawOptions options{.steps = 4, .sizes_useful = 1, .warm_up_max = 2};
+    const DrawOptions options{.steps = 4, .sizes_useful = 1, .has_costs = false};
     GoodputProblem problem = draw_problem(a30(), seed, options);
-    problem.dwell_steps = 1 + static_cast<int>(seed % 3);
-    if (test::useful_layouts(problem).size() <= 16) {
-      expect_exact(problem, seed);
+    for (std::size_t t = 0; t < 4; ++t) {
+      problem.tenants[(t + seed) / (1 + seed % 2) % 2].rate_rps[t] = 0;
     }
+    if (test::useful_layouts(problem).size() > 16) {
+      continue;
+    }
+    const double free = brute_force(problem);
+    problem.dwell_steps = 2 + static_cast<int>(seed % 3);
+    binding += brute_force(problem) < free - near(free) ? 1 : 0;
+    expect_exact(problem, seed);
   }
+  EXPECT_GT(binding, 3);
 }
 
 TEST(PlanLayouts_Exact, LimitOnChanges_AsGoodAsAllSequences) {
@@ -223,12 +233,12 @@ TEST(PlanLayouts_Budget, AnyLimit_GivesASoundPlanOrSaysWhy) {
 
 TEST(PlanLayouts_Input, Retraining_IsRefused) {
   // The exact program does not plan retraining and says who does.
-  const GoodputProblem problem = draw_problem(a30(), 1, {.steps = 2, .retrains = true});
+  const GoodputProblem problem = test::make_case(a100(), {.steps = 4, .step_s = 5, .work_s = 5});
   WorkBudget budget(kUnits);
   const auto plan = plan_layouts(problem, budget);
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code, ErrorCode::kInvalidInput);
-  EXPECT_NE(plan.error().message.find("tenant0"), std::string::npos);
+  EXPECT_NE(plan.error().message.find("resnet50"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "report/serving_figures.hpp"
+#include "septule/serve_study.hpp"
+
+namespace septule::app {
+
+/// "Policies: septule (...), ...", for descriptions of commands.
+std::string serve_policies_text();
+
+/// Writes the page on these runs; the first run of the first policy is drawn.
+Status write_serving_report(const Invocation& invocation,
+                            const ServeStudy& study,
+                            std::vector<report::ServingPolicyRuns> policies,
+                            const std::string& path);
+
+}  // namespace septule::app
