@@ -158,12 +158,9 @@ class Judge {
                           problem_.dwell_steps));
       }
     }
-    if (created > problem_.changes_per_step_max.value_or(created)) {
+    if (const int most = problem_.changes_per_step_max.value_or(created); created > most) {
       fault(GoodputFault::kChanges,
-            fmt::format("step {}: {} instances created, at most {} may be",
-                        t,
-                        created,
-                        *problem_.changes_per_step_max));
+            fmt::format("step {}: {} instances created, at most {} may be", t, created, most));
     }
     out_.creations += created;
     created_ = std::move(now);

@@ -154,7 +154,7 @@ class LayoutPlanner {
       const int phase = i * problem_.dwell_steps / phases;
       const std::optional<double> value = solve(shown_, states, frozen, detail, phase);
       if (is_exact && value.has_value()) {
-        bound_ = *value;
+        bound_ = value;
       }
     }
     method_ = is_exact ? "layout-dp" : "layout-dp-lumped";

@@ -25,7 +25,7 @@ std::optional<int> earliest_retrained(const GoodputProblem& problem, std::size_t
   if (!is_trainable(problem, m)) {
     return std::nullopt;
   }
-  const RetrainingNeed& need = *problem.tenants[m].retraining;
+  const RetrainingNeed need = problem.tenants[m].retraining.value_or(RetrainingNeed{});
   double speed = 0;
   int warm_up = kGoodputStepsMax;
   for (int l = 0; l < static_cast<int>(problem.labels.size()); ++l) {
@@ -63,7 +63,7 @@ std::vector<std::optional<int>> frozen_retraining(const GoodputProblem& problem)
     if (trainer == nullptr || !problem.tenants[m].retraining.has_value()) {
       continue;
     }
-    const RetrainingNeed& need = *problem.tenants[m].retraining;
+    const RetrainingNeed need = problem.tenants[m].retraining.value_or(RetrainingNeed{});
     const int size = problem.lattice->placements()[at(trainer->placement)].size;
     const double gain =
         problem.labels[at(trainer->label)].speed[at(size)] * problem.step.to_seconds();

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/check.hpp"
 #include "serve/retraining_facts.hpp"
 
 namespace septule::serve {
@@ -165,7 +166,8 @@ std::vector<std::optional<int>> complete_runs(const GoodputProblem& problem, Ret
   std::vector<double> done(problem.tenants.size(), 0.0);
   for (RetrainingRun& run : runs) {
     const std::size_t m = at(run.tenant);
-    const RetrainingNeed& need = *problem.tenants[m].retraining;
+    const RetrainingNeed need =
+        checked_value(problem.tenants[m].retraining, "runs are of tenants that retrain");
     const Label& label = problem.labels[at(run.label)];
     const double gain = label.speed[at(run.size)] * problem.step.to_seconds();
     const int ready = run.begin + (run.continues.has_value() ? 0 : label.warm_up_steps);

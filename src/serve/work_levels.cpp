@@ -19,12 +19,18 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
+RetrainingNeed need_of(const GoodputProblem& problem, int tenant) {
+  return checked_value(problem.tenants[at(tenant)].retraining,
+                       "levels are of tenants that retrain");
+}
+
 WorkLevels levels_without_rows(const GoodputProblem& problem, int tenant) {
   const GoodputTenant& who = problem.tenants[at(tenant)];
   WorkLevels levels;
   levels.tenant = tenant;
-  levels.release_step = who.retraining->release_step;
-  levels.deadline_step = who.retraining->deadline_step;
+  const RetrainingNeed need = need_of(problem, tenant);
+  levels.release_step = need.release_step;
+  levels.deadline_step = need.deadline_step;
   levels.worth_after = who.weight * who.accuracy_after;
   std::vector<double> speeds;
   for (const Label& label : problem.labels) {
@@ -45,7 +51,7 @@ WorkLevels levels_without_rows(const GoodputProblem& problem, int tenant) {
 
 /// Share of the work that a step does at each speed.
 std::vector<double> gains_of(const GoodputProblem& problem, const WorkLevels& levels) {
-  const double work = problem.tenants[at(levels.tenant)].retraining->work_s;
+  const double work = need_of(problem, levels.tenant).work_s;
   std::vector<double> gains;
   for (const WorkLevels::Speed& speed : levels.speeds) {
     gains.push_back(speed.speed * problem.step.to_seconds() / work);
@@ -60,8 +66,10 @@ std::optional<std::vector<double>> sums_of(const std::vector<double>& gains) {
   for (const double gain : gains) {
     std::vector<double> more;
     for (const double base : sums) {
-      for (double sum = base; sum < 1 - kTolerance; sum += gain) {
+      double sum = base;
+      while (sum < 1 - kTolerance) {
         more.push_back(sum);
+        sum += gain;
         if (more.size() > kSumsMax * 16) {
           return std::nullopt;
         }

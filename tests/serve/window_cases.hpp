@@ -92,7 +92,7 @@ inline GoodputProblem make_case(const LayoutLattice& lattice, const CaseOptions&
     tenant.name = model.name;
     tenant.accuracy = model.accuracy;
     tenant.accuracy_after = model.accuracy_after;
-    const auto seed = static_cast<std::uint64_t>(m + 1);
+    const auto seed = static_cast<std::uint64_t>(m) + 1;
     const std::vector<double> arrivals = options.arrivals == CaseArrivals::kMadeUp
                                              ? made_up_arrivals(seed, seconds)
                                              : case_arrivals(seed, 36'000 + 4'000 * m, seconds);
@@ -104,7 +104,8 @@ inline GoodputProblem make_case(const LayoutLattice& lattice, const CaseOptions&
     for (int t = 0; t < options.steps; ++t) {
       double sum = 0;
       for (int s = 0; s < options.step_s; ++s) {
-        sum += arrivals[static_cast<std::size_t>(t * options.step_s + s)];
+        const int second = t * options.step_s + s;
+        sum += arrivals[static_cast<std::size_t>(second)];
       }
       tenant.rate_rps.push_back(sum / options.step_s * scale);
     }
