@@ -186,16 +186,20 @@ void ServingFleet::fill_kept(Order& order,
   std::vector<std::optional<ServingMember>> staying(wanted.occupants.size());
   order.stopped.clear();
   order.has_free_slot = true;
+  std::vector<ServingMember> going;
   for (ServingMember& member : before) {
     const auto found =
         std::find_if(wanted.occupants.begin(), wanted.occupants.end(), [&](const Occupant& w) {
           return is_same_occupant(member.as, w);
         });
-    if (found == wanted.occupants.end()) {
+    if (found != wanted.occupants.end()) {
+      member.leaves = SimTime::never();
+      staying[static_cast<std::size_t>(found - wanted.occupants.begin())] = member;
+    } else if (member.ready <= order.now && may_hand_over(instance, wanted, member.as)) {
+      going.push_back(member);
+    } else {
       order.has_free_slot = false;
       add_stopped(std::span(&member, 1), order.now, order.stopped);
-    } else {
-      staying[static_cast<std::size_t>(found - wanted.occupants.begin())] = member;
     }
   }
   for (std::size_t i = 0; i < wanted.occupants.size(); ++i) {
@@ -207,6 +211,48 @@ void ServingFleet::fill_kept(Order& order,
       instance.members.push_back(start(order, wanted.occupants[i], Duration()));
     }
   }
+  SimTime ready = order.now;
+  for (const ServingMember& member : instance.members) {
+    ready = std::max(ready, member.ready);
+  }
+  for (ServingMember& member : going) {
+    member.leaves = ready;
+    if (ready > order.now) {
+      instance.members.push_back(member);
+    }
+  }
+}
+
+std::optional<Bytes> ServingFleet::memory_of(const LiveInstance& instance,
+                                             const Occupant& as) const {
+  const serve::AdmittedTenant& tenant = setup_->tenants[static_cast<std::size_t>(as.tenant)];
+  if (as.role == Role::kRetrain) {
+    return tenant.tenant.retraining ? tenant.tenant.retraining->memory : std::nullopt;
+  }
+  const auto& point = tenant.serving[static_cast<std::size_t>(instance.size.value_or(0))];
+  return point && instance.size ? point->memory : std::nullopt;
+}
+
+bool ServingFleet::may_hand_over(const LiveInstance& instance,
+                                 const serve::ServingInstance& wanted,
+                                 const Occupant& from) const {
+  if (setup_->options.hand_over == HandOver::kNone || from.role != Role::kServe ||
+      wanted.occupants.empty() || !instance.size) {
+    return false;
+  }
+  const auto group = [&](const Occupant& as) {
+    return setup_->tenants[static_cast<std::size_t>(as.tenant)].tenant.trust_group;
+  };
+  Bytes needed = memory_of(instance, from).value_or(Bytes());
+  for (const Occupant& to : wanted.occupants) {
+    if (group(to) != group(from)) {
+      return false;
+    }
+    needed = Bytes(needed.value() + memory_of(instance, to).value_or(Bytes()).value());
+  }
+  const auto size = static_cast<std::size_t>(*instance.size);
+  const std::optional<Bytes> there = setup_->lattice->sizes()[size].memory;
+  return !there || needed <= *there;
 }
 
 ServingMember ServingFleet::start(Order& order, const Occupant& occupant, Duration driver) {
@@ -284,6 +330,8 @@ void ServingFleet::settle(SimTime now, const std::vector<bool>& is_retraining) {
   }
   is_retraining_ = is_retraining;
   for (LiveInstance& instance : instances_) {
+    std::erase_if(instance.members,
+                  [now](const ServingMember& member) { return member.leaves <= now; });
     for (ServingMember& member : instance.members) {
       if (const auto next = member.next; next && member.next_ready <= now) {
         member.as = *next;
@@ -305,7 +353,7 @@ void ServingFleet::update_next_change(SimTime now) {
       if (member.ready > now) {
         next_change_ = std::min(next_change_, member.ready);
       }
-      next_change_ = std::min(next_change_, member.next_ready);
+      next_change_ = std::min({next_change_, member.next_ready, member.leaves});
     }
   }
 }

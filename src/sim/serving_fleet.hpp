@@ -17,6 +17,7 @@ struct ServingMember {
   SimTime ready;
   std::optional<serve::Occupant> next;  ///< with other processes or share, warming up beside it
   SimTime next_ready = SimTime::never();
+  SimTime leaves = SimTime::never();  ///< handed over then to what warms up beside it
   int move = -1;  ///< that started it: index into the moves of the run, -1 = was there before
   int next_move = -1;
 
@@ -33,7 +34,7 @@ struct LiveInstance {
   std::optional<gpu::PlacedProfile> placed;  ///< nothing = the whole GPU without MIG
   std::optional<int> size;                   ///< index into the lattice's sizes; nothing = whole
   ComputeSlices slices;
-  std::vector<ServingMember> members;  ///< in the order of the deployment
+  std::vector<ServingMember> members;  ///< in the order of the deployment, then those that leave
 };
 
 /// An occupant started.
@@ -83,6 +84,10 @@ class ServingFleet {
   void apply_gpu(Order& order, const serve::GpuDeployment& wanted, std::span<LiveInstance> before);
   void fill_new(Order& order, const serve::ServingInstance& wanted, LiveInstance& instance);
   void fill_kept(Order& order, const serve::ServingInstance& wanted, LiveInstance& instance);
+  bool may_hand_over(const LiveInstance& instance,
+                     const serve::ServingInstance& wanted,
+                     const serve::Occupant& from) const;
+  std::optional<Bytes> memory_of(const LiveInstance& instance, const serve::Occupant& as) const;
   ServingMember start(Order& order, const serve::Occupant& occupant, Duration driver);
   void replace(Order& order, const serve::Occupant& occupant, ServingMember& member);
   Duration warm_up(int tenant);

@@ -178,6 +178,9 @@ class ServingRun final : public port::TimerTarget {
     for (const LiveInstance& live : fleet_.instances()) {
       serve::InstanceState state{.gpu = live.gpu, .instance = {.placed = live.placed}};
       for (const ServingMember& member : live.members) {
+        if (!member.leaves.is_never()) {
+          continue;  // no longer ordered
+        }
         state.instance.occupants.push_back(member.next.value_or(member.as));
         state.ready.push_back(member.next ? member.next_ready : member.ready);
       }
@@ -192,14 +195,15 @@ class ServingRun final : public port::TimerTarget {
     for (const LiveInstance& instance : fleet_.instances()) {
       for (const ServingMember& member : instance.members) {
         const SimTime from = std::max(now, member.ready);
-        if (from >= now + kSecond) {
+        const SimTime until = std::min(now + kSecond, member.leaves);
+        if (from >= until) {
           continue;
         }
         const auto tenant = static_cast<std::size_t>(member.as.tenant);
         if (member.as.role == serve::Role::kRetrain) {
-          retraining_[tenant].work(from, now + kSecond, member.retraining_speed);
+          retraining_[tenant].work(from, until, member.retraining_speed);
         } else {
-          seconds_[tenant].capacity += member.capacity_rps * (now + kSecond - from).to_seconds();
+          seconds_[tenant].capacity += member.capacity_rps * (until - from).to_seconds();
         }
       }
     }

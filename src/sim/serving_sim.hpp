@@ -36,6 +36,12 @@ enum class ServingStart {
 
 enum class ServingTimeline { kOff, kOn };
 
+/// What becomes of a serving occupant whose instance stays and is given to others.
+enum class HandOver {
+  kNone,      ///< it stops at once
+  kWarmedUp,  ///< it goes on until they are ready, where both may share an MPS server
+};
+
 struct ServingSimOptions {
   ServingMode mode = ServingMode::kFluid;
   ArrivalDraw arrivals = ArrivalDraw::kPoisson;
@@ -50,6 +56,7 @@ struct ServingSimOptions {
   /// Warm-ups, the driver's part included, are rounded up to a multiple of this, as planners count
   /// whole steps; 0 = exact.
   Duration warm_up_step = Duration::milliseconds(1000);
+  HandOver hand_over = HandOver::kWarmedUp;
   double phi = serve::MpsShareModel::kPhiMedian;  ///< serve/mps_share_model.hpp
   serve::Deployment initial;  ///< in force, and ready, before the first second; no moves
   int waiting_max = 200000;   ///< requests waiting in one line; more are lost
@@ -74,6 +81,10 @@ struct ServingSimSetup {
 ///    its instance (driver) and its tenant's warm-up are over. A GPU that changes between MIG and
 ///    whole adds the driver's mode change. A kept one goes on undisturbed; one whose processes or
 ///    share change goes on as it was until the new one is ready; batch changes take no time.
+///    Where an instance stays and its occupants change, a serving one that is up goes on until
+///    those that take its place are ready (HandOver), if all are of one trust group and, where
+///    memory was published, fit beside each other: clients of one MPS server can start and load
+///    while another computes. This holds for every policy alike.
 ///  - Capacity is that of the tenant's operating point where the occupant is alone and runs it,
 ///    otherwise that of its profile row by serve/mps_share_model.hpp. Where a batch takes more than
 ///    half of the SLO (no operating point does), of the requests of fluid mode only those that come

@@ -35,6 +35,8 @@ struct Twin {
     }
     bench.options.length = whole_seconds(step_s * steps);
     bench.options.warm_up_step = problem.step;
+    // Plans know no hand-over within an instance.
+    bench.options.hand_over = HandOver::kNone;
   }
 
   void add_tenant(Rng& rng, int index) {

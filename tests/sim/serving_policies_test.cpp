@@ -107,6 +107,7 @@ TEST(ServingPolicies, PerfectInformation_BoundsPoliciesOfWholeInstances) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     ServingBench bench;
     fill(bench, Rng(100 + seed), Retraining::kNone);
+    bench.options.hand_over = HandOver::kNone;  // which the problem does not know
     const serve::GoodputProblem problem = problem_of(bench);
     WorkBudget budget(1'000'000'000);
     const auto plan = serve::plan_layouts(problem, budget);

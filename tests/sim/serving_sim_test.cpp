@@ -77,6 +77,70 @@ TEST(ServingSim, KeptOccupant_IsNotDisturbedByItsNeighbour) {
   }
 }
 
+/// Tenant 0 has an instance, which tenant 1 (warm-up 3 s) gets in second 4.
+void script_hand_over(ServingBench& bench) {
+  bench.add("a", 10, 100);
+  bench.add("b", 10, 100);
+  bench.tenants[1].tenant.warm_up = {whole_seconds(3), whole_seconds(3), whole_seconds(3)};
+  bench.options.length = whole_seconds(10);
+  bench.policy.orders[0] = one_gpu({instance_at(bench.lattice, 2, 0, {serves(0)})});
+  bench.policy.orders[4] = one_gpu({instance_at(bench.lattice, 2, 0, {serves(1)})});
+}
+
+TEST(ServingSim, InstanceThatStays_IsHandedOverOnceTheNewcomerIsWarm) {
+  // Aim: the old occupant serves during the warm-up of the new one, then never again; the policy
+  // sees only what it ordered, and the move counts as one with a free slot.
+  ServingBench bench;
+  script_hand_over(bench);
+  const auto run = bench.run_well();
+  for (std::size_t second = 1; second < 10; ++second) {
+    EXPECT_DOUBLE_EQ(in_slo(run, 0, second), second < 7 ? 20 : 0) << second;
+    EXPECT_DOUBLE_EQ(in_slo(run, 1, second), second < 7 ? 0 : 20) << second;
+  }
+  ASSERT_EQ(bench.policy.seen[5].size(), 1U);
+  ASSERT_EQ(bench.policy.seen[5][0].instance.occupants.size(), 1U);
+  EXPECT_EQ(bench.policy.seen[5][0].instance.occupants[0].tenant, 1);
+  EXPECT_EQ(run.moves_with_free_slot, 2);
+}
+
+TEST(ServingSim, HandOver_OnlyWithinATrustGroupAndTheMemory) {
+  // Aim: strangers never share an MPS server, not even for a moment, nor two that do not fit.
+  for (const int fault : {0, 1, 2}) {
+    ServingBench bench;
+    script_hand_over(bench);
+    if (fault == 0) {
+      bench.tenants[1].tenant.trust_group = "other";
+    } else if (fault == 1) {
+      for (serve::AdmittedTenant& tenant : bench.tenants) {
+        for (auto& point : tenant.serving) {
+          if (point) {
+            point->memory = Bytes::mebibytes(15000);  // twice this is more than 2g has
+          }
+        }
+      }
+    } else {
+      bench.options.hand_over = HandOver::kNone;
+    }
+    const auto run = bench.run_well();
+    for (std::size_t second = 4; second < 7; ++second) {
+      EXPECT_DOUBLE_EQ(in_slo(run, 0, second) + in_slo(run, 1, second), 0) << fault;
+    }
+    EXPECT_EQ(run.moves_with_free_slot, 1) << fault;
+  }
+}
+
+TEST(ServingSim, HandOverTakenBack_TheOldOneGoesOnUndisturbed) {
+  // Aim: an order that returns to the old occupant before the new one is ready costs nothing.
+  ServingBench bench;
+  script_hand_over(bench);
+  bench.policy.orders[5] = bench.policy.orders[0];
+  const auto run = bench.run_well();
+  for (std::size_t second = 1; second < 10; ++second) {
+    EXPECT_DOUBLE_EQ(in_slo(run, 0, second), 20) << second;
+    EXPECT_DOUBLE_EQ(in_slo(run, 1, second), 0) << second;
+  }
+}
+
 TEST(ServingSim, ChangedShare_KeepsTheOldOneUntilTheNewIsReady) {
   // Aim: no gap; the new share counts from the time it is ready.
   ServingBench bench;
