@@ -285,16 +285,17 @@ std::vector<OptionRecord> plan_settings_options() {
            .max = 1e8},
           {.name = "steps",
            .value = "N",
-           .text = "Steps of the window.",
-           .default_text = "200",
+           .text = "Steps of the window; 200 in MIGRator mode.",
+           .default_text = "40",
            .min = 1,
            .max = 100000,
            .is_integer = true},
           {.name = "step",
            .value = "SECONDS",
-           .text = "Length of a step; layouts change between steps only.",
+           .text = "Length of a step, best no shorter than warm-ups; layouts change between steps "
+                   "only. 1 in MIGRator mode.",
            .unit = "seconds",
-           .default_text = "1",
+           .default_text = "5",
            .min = 0.001,
            .max = 86400},
           {.name = "initial",
@@ -309,7 +310,7 @@ std::vector<OptionRecord> plan_settings_options() {
            .default_text = "p90",
            .choices = {"p50", "p90", "p99"}},
           {.name = "migrator",
-           .text = "MIGrator mode (our reconstruction, its program is not public): every warm-up "
+           .text = "MIGRator mode (our reconstruction, its program is not public): every warm-up "
                    "takes 6 s, no MPS."},
           {.name = "method",
            .value = "METHOD",
@@ -358,6 +359,12 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
   settings.window.begin = seconds_to_duration(invocation.number("begin"));
   settings.window.step = seconds_to_duration(invocation.number("step"));
   settings.window.step_count = static_cast<int>(invocation.number("steps"));
+  if (settings.mode == PlanSettings::Mode::kMigrator) {
+    const serve::MigratorWindowOptions usual;
+    settings.window.step = invocation.is_given("step") ? settings.window.step : usual.step;
+    settings.window.step_count =
+        invocation.is_given("steps") ? settings.window.step_count : usual.step_count;
+  }
   const std::string quantile = invocation.text("warm-up");
   settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
                             : quantile == "p99" ? serve::WarmUpQuantile::kP99

@@ -141,11 +141,10 @@ Command serve_plan_command() {
                 "phase for each change."},
            .arguments = {},
            .options = plan_options(),
-           .examples = {{"septule serve plan --tenants tenants.yaml",
-                         "200 seconds of one A100-80GB"},
-                        {"septule serve plan --tenants tenants.yaml --steps 40 --step 5 --svg "
-                         "plan.svg -o json",
-                         "40 steps of 5 s, as data and as a picture"}},
+           .examples =
+               {{"septule serve plan --tenants tenants.yaml", "200 seconds of one A100-80GB"},
+                {"septule serve plan --tenants tenants.yaml --steps 120 --svg plan.svg -o json",
+                 "ten minutes, as data and as a picture"}},
            .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
       .run = run_serve_plan};
 }
