@@ -4,8 +4,8 @@ set -eu
 benches=$1
 shared=$2
 "$benches/serving_mixes_report" bench/serve/mixes.yaml hindsight=on
-"$benches/serving_mixes_report" bench/serve/mixes.yaml mode=request policy=septule policy=ekya-like \
-  policy=astraea-like policy=paris-like
+"$benches/serving_mixes_report" bench/serve/mixes.yaml mode=request policy=septule \
+  policy=ekya-like policy=astraea-like policy=paris-like
 for trace in twitter code conv; do
   "$benches/horizon_report" "$shared/data/serving" "$trace" 0.8 24 3 1
 done
