@@ -239,7 +239,8 @@ class JobPlacer {
           code += std::uint32_t{1} << (3U * static_cast<unsigned>(run.size));
         }
       }
-      sum += earned(t, code, done);
+      const double left = earned(t, code, done);
+      sum += left - (input_.caution - 1) * std::max(0.0, earned(t, 0, done) - left);
     }
     return sum + beyond(runs);
   }
