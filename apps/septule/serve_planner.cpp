@@ -19,6 +19,7 @@
 #include "serve/goodput_checker.hpp"
 #include "serve/migrator_window.hpp"
 #include "serve/retraining_search.hpp"
+#include "serve/step_bound.hpp"
 #include "serve/window_milp.hpp"
 
 namespace septule::app {
@@ -41,6 +42,9 @@ std::vector<std::size_t> retraining_homes(const ServeInput& input,
   }
   return homes;
 }
+
+/// A bound this near, relative, is reached: sums over steps are rounded.
+constexpr double kReached = 1e-9;
 
 /// The tenants that a GPU plans for, with their parts of the requests. A job is of one GPU only;
 /// what the new model gains on the others is not counted.
@@ -219,6 +223,36 @@ Result<serve::GoodputPlan> plan_of(const PlanSettings& settings, WindowPlan& gpu
   return plan();
 }
 
+/// A plan whose bound is far gets that of the steps by themselves, if it is nearer.
+void tighten(const PlanSettings& settings, WindowPlan& gpu) {
+  constexpr double kFar = 1e-3;
+  serve::GoodputPlan& plan = gpu.plan;
+  if (plan.bound <= plan.objective * (1 + kFar)) {
+    return;
+  }
+  WorkBudget budget(settings.units_max);
+  const Result<double> bound = serve::step_bound(gpu.problem, 1, budget);
+  if (bound && *bound < plan.bound) {
+    plan.bound = std::max(*bound, plan.objective);
+    const bool is_reached = plan.objective >= *bound * (1 - kReached);
+    plan.proof = is_reached ? serve::GoodputProof::kOptimal : plan.proof;
+  }
+}
+
+/// However tenants are dealt out to the GPUs.
+std::optional<double> fleet_bound_of(const PlanSettings& settings, const ServeInput& input) {
+  if (settings.gpus == 1) {
+    return std::nullopt;
+  }
+  const Result<serve::GoodputProblem> problem = problem_of(settings, input, input.tenants);
+  if (!problem) {
+    return std::nullopt;
+  }
+  WorkBudget budget(settings.units_max);
+  const Result<double> bound = serve::step_bound(*problem, settings.gpus, budget);
+  return bound ? std::optional(*bound) : std::nullopt;
+}
+
 /// A plan that the independent checker refuses is a bug, not a result.
 serve::GoodputJudgement judged(const serve::GoodputProblem& problem,
                                const serve::GoodputPlan& plan) {
@@ -251,16 +285,17 @@ std::vector<OptionRecord> plan_settings_options() {
            .max = 1e8},
           {.name = "steps",
            .value = "N",
-           .text = "Steps of the window.",
-           .default_text = "200",
+           .text = "Steps of the window; 200 in MIGRator mode.",
+           .default_text = "40",
            .min = 1,
            .max = 100000,
            .is_integer = true},
           {.name = "step",
            .value = "SECONDS",
-           .text = "Length of a step; layouts change between steps only.",
+           .text = "Length of a step, best no shorter than warm-ups; layouts change between steps "
+                   "only. 1 in MIGRator mode.",
            .unit = "seconds",
-           .default_text = "1",
+           .default_text = "5",
            .min = 0.001,
            .max = 86400},
           {.name = "initial",
@@ -275,7 +310,7 @@ std::vector<OptionRecord> plan_settings_options() {
            .default_text = "p90",
            .choices = {"p50", "p90", "p99"}},
           {.name = "migrator",
-           .text = "MIGrator mode (our reconstruction, its program is not public): every warm-up "
+           .text = "MIGRator mode (our reconstruction, its program is not public): every warm-up "
                    "takes 6 s, no MPS."},
           {.name = "method",
            .value = "METHOD",
@@ -324,6 +359,12 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
   settings.window.begin = seconds_to_duration(invocation.number("begin"));
   settings.window.step = seconds_to_duration(invocation.number("step"));
   settings.window.step_count = static_cast<int>(invocation.number("steps"));
+  if (settings.mode == PlanSettings::Mode::kMigrator) {
+    const serve::MigratorWindowOptions usual;
+    settings.window.step = invocation.is_given("step") ? settings.window.step : usual.step;
+    settings.window.step_count =
+        invocation.is_given("steps") ? settings.window.step_count : usual.step_count;
+  }
   const std::string quantile = invocation.text("warm-up");
   settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
                             : quantile == "p99" ? serve::WarmUpQuantile::kP99
@@ -343,7 +384,8 @@ Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& i
                             ? std::string(serve::kMigratorModeName)
                             : "septule",
                 .gpu_count = settings.gpus,
-                .gpus = {}};
+                .gpus = {},
+                .fleet_bound = {}};
   SEPTULE_TRY(const std::vector<GpuShare> shares, shares_of(settings, input));
   for (std::size_t g = 0; g < shares.size(); ++g) {
     if (shares[g].tenants.empty()) {
@@ -364,9 +406,11 @@ Result<ServePlan> plan_serving(const PlanSettings& settings, const ServeInput& i
     SEPTULE_TRY(gpu.plan, plan_of(settings, gpu));
     gpu.solve_time = Duration::nanoseconds(
         std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+    tighten(settings, gpu);
     gpu.judgement = judged(gpu.problem, gpu.plan);
     out.gpus.push_back(std::move(gpu));
   }
+  out.fleet_bound = fleet_bound_of(settings, input);
   return out;
 }
 

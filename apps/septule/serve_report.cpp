@@ -25,22 +25,43 @@ std::string command_text(const Invocation& invocation) {
   return text;
 }
 
-std::string lead_text(const ServeStudy& study) {
+std::string lead_text(const ServeInput& input, int gpus, Duration length) {
   std::vector<std::string> names;
   constexpr std::size_t kNamesMax = 6;
-  const std::size_t shown = std::min(study.input->tenants.size(), kNamesMax);
+  const std::size_t shown = std::min(input.tenants.size(), kNamesMax);
   for (std::size_t i = 0; i < shown; ++i) {
-    names.push_back(study.input->tenants[i].tenant.name);
+    names.push_back(input.tenants[i].tenant.name);
   }
-  if (shown < study.input->tenants.size()) {
-    names.push_back(fmt::format("{} more", study.input->tenants.size() - shown));
+  if (shown < input.tenants.size()) {
+    names.push_back(fmt::format("{} more", input.tenants.size() - shown));
   }
   return fmt::format("{} on {} {}{} for {} s.",
                      joined_with_and(names),
-                     study.spec.gpu_count,
-                     study.input->geometry->key(),
-                     study.spec.gpu_count == 1 ? "" : " GPUs",
-                     study.spec.windows.front().length.to_seconds());
+                     gpus,
+                     input.geometry->key(),
+                     gpus == 1 ? "" : " GPUs",
+                     length.to_seconds());
+}
+
+/// What all pages have in common.
+report::ServingReport page_of(const Invocation& invocation,
+                              const ServeInput& input,
+                              std::vector<report::ServingPolicyRuns> policies) {
+  report::ServingReport report;
+  const job::ServingRecord& first = policies.front().runs.front();
+  report.title = fmt::format("Serving {} tenants within their SLOs", input.tenants.size());
+  report.lead = lead_text(input, first.gpu_count, first.span);
+  report.policies = std::move(policies);
+  report.memory_slices = input.geometry->facts().memory_slices.value_or(MemorySlices(8)).value();
+  report.settings = {
+      {"GPU", input.geometry->key()},
+      {"margin of admission", fmt::format("{}", input.rule.margin)},
+      {"processes per instance at most", fmt::format("{}", input.rule.processes_max)}};
+  report.notes = {
+      "Latencies and throughputs are those of the tenants' profiles, not measured by Septule."};
+  report.command = command_text(invocation);
+  report.version = version();
+  return report;
 }
 
 }  // namespace
@@ -57,26 +78,23 @@ Status write_serving_report(const Invocation& invocation,
                             const ServeStudy& study,
                             std::vector<report::ServingPolicyRuns> policies,
                             const std::string& path) {
-  report::ServingReport report;
-  report.title = fmt::format("Serving {} tenants within their SLOs", study.input->tenants.size());
-  report.lead = lead_text(study);
-  report.policies = std::move(policies);
-  report.memory_slices =
-      study.input->geometry->facts().memory_slices.value_or(MemorySlices(8)).value();
-  report.settings = {
-      {"GPU", study.input->geometry->key()},
-      {"mode", study.spec.options.mode == sim::ServingMode::kFluid ? "fluid" : "request"},
-      {"forecaster", study.spec.forecaster},
-      {"margin of admission", fmt::format("{}", study.input->rule.margin)},
-      {"processes per instance at most", fmt::format("{}", study.input->rule.processes_max)}};
-  report.notes = {
-      "Latencies and throughputs are those of the tenants' profiles, not measured by Septule."};
-  if (study.spec.options.mode == sim::ServingMode::kFluid) {
+  report::ServingReport report = page_of(invocation, *study.input, std::move(policies));
+  const bool is_fluid = study.spec.options.mode == sim::ServingMode::kFluid;
+  report.settings.push_back({"mode", is_fluid ? "fluid" : "request"});
+  report.settings.push_back({"forecaster", study.spec.forecaster});
+  if (is_fluid) {
     report.notes.emplace_back(
         "Fluid mode has no queues: what capacity allows in a second is answered in time.");
   }
-  report.command = command_text(invocation);
-  report.version = version();
+  return write_file(path, report::serving_page(report));
+}
+
+Status write_plan_report(const Invocation& invocation,
+                         const ServePlan& plan,
+                         const std::string& path) {
+  report::ServingReport report =
+      page_of(invocation, *plan.input, {{.name = plan.mode, .runs = {record_of(plan)}}});
+  report.notes.emplace_back("A plan, for rates that come as foretold: nothing was simulated.");
   return write_file(path, report::serving_page(report));
 }
 

@@ -218,23 +218,40 @@ Result<sim::StudyServingPolicy> parse_serving_policy(std::string_view text) {
 
 namespace {
 
-/// Work for one run's bound: a day of four tenants.
+/// Work for the bounds of one window and seed: a day of four tenants.
 constexpr std::int64_t kBoundUnits = 400000000;
 
-Result<job::ServingRecord> bounded_run(const sim::ServingStudy& study,
-                                       const sim::ServingTrial& trial) {
-  SEPTULE_TRY(job::ServingRecord run, study.run_trial(trial));
-  WorkBudget budget(kBoundUnits);
-  run.bound = sim::serving_bound(
-      run, {.lattice = study.spec().lattice, .tenants = study.spec().tenants}, budget);
-  const bool is_first = trial.window == 0 && trial.seed == study.spec().seeds.front();
-  if (!is_first) {
-    run.timeline.clear();
-    for (job::ServingTenantRecord& tenant : run.tenants) {
-      tenant.series.clear();
-    }
+/// What is kept of a run: of later ones of a policy only figures.
+void trim(job::ServingRecord& run) {
+  run.timeline.clear();
+  for (job::ServingTenantRecord& tenant : run.tenants) {
+    tenant.series.clear();
   }
-  return run;
+}
+
+/// Runs of one window and seed, by policy, share their bounds; the first one's series makes them.
+struct BoundedRun {
+  job::ServingRecord run;
+  std::optional<sim::ServingBounds> bounds;  ///< only of the first policy
+};
+
+Result<BoundedRun> bounded_run(const sim::ServingStudy& study, const sim::ServingTrial& trial) {
+  BoundedRun out;
+  SEPTULE_TRY(out.run, study.run_trial(trial));
+  if (trial.policy == 0) {
+    WorkBudget budget(kBoundUnits);
+    out.bounds = sim::serving_bounds(
+        out.run, {.lattice = study.spec().lattice, .tenants = study.spec().tenants}, budget);
+  }
+  if (trial.window != 0 || trial.seed != study.spec().seeds.front()) {
+    trim(out.run);
+  }
+  return out;
+}
+
+/// By the bounds of its window and seed.
+std::optional<double> bound_of(const BoundedRun& first, const job::ServingRecord& run) {
+  return first.bounds ? std::optional(first.bounds->of(run)) : std::nullopt;
 }
 
 int thread_count(const Invocation& invocation) {
@@ -250,24 +267,29 @@ Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy&
                                                                UnfitPolicies unfit) {
   SEPTULE_TRY(const sim::ServingStudy made, sim::ServingStudy::make(study.spec));
   const auto trials = made.trials();
-  std::vector<Result<job::ServingRecord>> records(trials.size(),
-                                                  Error{ErrorCode::kFailed, "it was not run"});
+  std::vector<Result<BoundedRun>> records(trials.size(),
+                                          Error{ErrorCode::kFailed, "it was not run"});
   Progress progress("runs", records.size());
   SEPTULE_TRY_STATUS(run_parallel(records.size(), thread_count(invocation), [&](std::size_t i) {
     records[i] = bounded_run(made, trials[i]);
     progress.advance();
     return records[i] || unfit == UnfitPolicies::kLeaveOut ? Status() : Status(records[i].error());
   }));
+  const std::size_t per_policy = study.spec.windows.size() * study.spec.seeds.size();
   std::vector<report::ServingPolicyRuns> policies;
+  std::optional<Error> last;
   for (std::size_t policy = 0; policy < study.spec.policies.size(); ++policy) {
     report::ServingPolicyRuns result{.name = study.spec.policies[policy].label, .runs = {}};
     std::optional<Error> error;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      Result<job::ServingRecord>& run = records[i];
-      if (trials[i].policy == policy && run) {
-        result.runs.push_back(std::move(run).value());
-      } else if (trials[i].policy == policy && !error) {
-        error = run.error();
+    for (std::size_t i = 0; i < per_policy; ++i) {
+      Result<BoundedRun>& one = records[policy * per_policy + i];
+      if (!one) {
+        error = error.value_or(one.error());
+        continue;
+      }
+      result.runs.push_back(std::move(one.value().run));
+      if (records[i]) {  // the first policy's, of the same window and seed
+        result.runs.back().bound = bound_of(records[i].value(), result.runs.back());
       }
     }
     if (!error) {
@@ -275,11 +297,10 @@ Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy&
       continue;
     }
     say_warning(fmt::format("policy {} is left out: {}", result.name, error->message));
-    if (policies.empty() && policy + 1 == study.spec.policies.size()) {
-      return *error;
-    }
+    last = error;
   }
-  return policies;
+  return policies.empty() && last ? Result<std::vector<report::ServingPolicyRuns>>(*last)
+                                  : std::move(policies);
 }
 
 }  // namespace septule::app

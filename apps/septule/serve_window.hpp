@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ServePlan {
   std::string mode;              ///< "septule" or serve::kMigratorModeName
   int gpu_count = 1;             ///< that there are
   std::vector<WindowPlan> gpus;  ///< those that have tenants
+  /// Of the objective, however tenants are dealt out; nothing for one GPU.
+  std::optional<double> fleet_bound;
 
   double goodput() const;
   double objective() const;

@@ -173,15 +173,20 @@ std::string quality_text(const ServePlan& plan) {
       terminal > 0 ? fmt::format(", and {} beyond the window", report::grouped_text(terminal, 1))
                    : "");
   const char* split = plan.gpus.size() > 1 ? " with the tenants on these GPUs" : "";
-  if (plan.is_optimal()) {
-    return text + fmt::format("proven best{}: no plan has more than {} (gap 0 %)\n",
-                              split,
-                              report::grouped_text(plan.bound(), 1));
-  }
-  return text + fmt::format("no plan{} has more than {}: gap {:.3f} %, not proven best\n",
+  text += plan.is_optimal()
+              ? fmt::format("proven best{}: no plan has more than {} (gap 0 %)\n",
+                            split,
+                            report::grouped_text(plan.bound(), 1))
+              : fmt::format("no plan{} has more than {}: gap {:.3f} %, not proven best\n",
                             split,
                             report::grouped_text(plan.bound(), 1),
                             100 * goodput_gap(plan.objective(), plan.bound()));
+  if (plan.fleet_bound) {
+    text += fmt::format("however they are dealt out, none has more than {}: gap {:.3f} %\n",
+                        report::grouped_text(*plan.fleet_bound, 1),
+                        100 * goodput_gap(plan.objective(), *plan.fleet_bound));
+  }
+  return text;
 }
 
 std::string escaped_label(std::string_view text) {
@@ -219,6 +224,7 @@ Json serve_plan_document(const ServePlan& plan) {
                 {"bound", plan.bound()},
                 {"gap", goodput_gap(plan.objective(), plan.bound())},
                 {"optimal", plan.is_optimal()},
+                {"fleet_bound", plan.fleet_bound ? Json(*plan.fleet_bound) : Json(nullptr)},
                 {"moves", record.moves},
                 {"timing", {{"solve_s", solve_s(plan)}}}};
   Json tenants = Json::array();

@@ -42,6 +42,13 @@ std::optional<double> planned_error(const ServingRecord& run) {
              : std::nullopt;
 }
 
+/// A plan's record (mode "plan") does not tell how its moves are made.
+std::optional<double> free_slot_share(const ServingRecord& run) {
+  return run.mode == "plan"
+             ? std::nullopt
+             : ratio(static_cast<double>(run.moves_with_free_slot), static_cast<double>(run.moves));
+}
+
 std::optional<double> p99_max(const ServingRecord& run) {
   std::optional<double> worst;
   for (const job::ServingTenantRecord& tenant : run.tenants) {
@@ -122,9 +129,7 @@ constexpr std::array kFigures = std::to_array<ServingFigure>({
      "moves with a free slot",
      "1",
      "moves that warmed up while what they replaced went on / moves",
-     [](const ServingRecord& run) {
-       return ratio(static_cast<double>(run.moves_with_free_slot), static_cast<double>(run.moves));
-     },
+     free_slot_share,
      4,
      true},
     {"overhead_hidden",

@@ -290,8 +290,11 @@ std::string serving_page(const ServingReport& report, const ServingPageLimits& l
   if (report.policies.size() > 1) {
     out += ratio_table(report);
   }
-  out += html_section("Tenants",
-                      fmt::format("Under {}, seed {}.", xml_escaped(first.policy), first.seed));
+  out +=
+      html_section("Tenants",
+                   first.mode == "plan"
+                       ? std::string("As planned.")
+                       : fmt::format("Under {}, seed {}.", xml_escaped(first.policy), first.seed));
   out += tenants_table(first) + timelines(report, limits) + rates(first, limits);
   return out + settings_of(report) + html_page_end(report.version);
 }

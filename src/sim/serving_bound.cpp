@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "serve/goodput_problem.hpp"
 #include "serve/layout_dp.hpp"
+#include "serve/step_bound.hpp"
 #include "serve/window_problem.hpp"
 
 namespace septule::sim {
@@ -38,7 +39,7 @@ bool has_seconds(const job::ServingRecord& run) {
          });
 }
 
-/// The run as a window of one GPU whose rates are the requests that came. Instances serve at once:
+/// The run as a window whose rates are the requests that came. Instances serve at once:
 /// how long warm-ups took is not known here, and less is no mistake in a bound.
 std::optional<serve::GoodputProblem> problem_of(const job::ServingRecord& run,
                                                 const ServingBoundInput& input) {
@@ -67,25 +68,34 @@ std::optional<serve::GoodputProblem> problem_of(const job::ServingRecord& run,
 
 }  // namespace
 
-double serving_bound(const job::ServingRecord& run,
-                     const ServingBoundInput& input,
-                     WorkBudget& budget) {
+double ServingBounds::of(const job::ServingRecord& run) const {
+  constexpr double kRounding = 1e-9;
+  if (!relaxed || run.weighted_goodput > *relaxed * (1 + kRounding)) {
+    return answered;
+  }
+  return std::max(*relaxed, run.weighted_goodput);
+}
+
+ServingBounds serving_bounds(const job::ServingRecord& run,
+                             const ServingBoundInput& input,
+                             WorkBudget& budget) {
   SEPTULE_CHECK(input.lattice != nullptr, "a bound is for a GPU model");
   SEPTULE_CHECK(run.tenants.size() == input.tenants.size(), "a run is of the tenants given");
-  const double answered = all_answered(run, input.tenants);
-  if (run.gpu_count != 1 || run.mode != "fluid" || !has_seconds(run)) {
-    return answered;
+  ServingBounds bounds{.answered = all_answered(run, input.tenants), .relaxed = std::nullopt};
+  if (run.mode != "fluid" || !has_seconds(run)) {
+    return bounds;
   }
   const std::optional<serve::GoodputProblem> problem = problem_of(run, input);
-  if (!problem) {
-    return answered;
+  if (!problem || (run.gpu_count > 1 && problem->step_count > kBoundStepsMax)) {
+    return bounds;
   }
-  const Result<double> relaxed = serve::multiset_bound(*problem, budget);
-  constexpr double kRounding = 1e-9;
-  if (!relaxed || !std::isfinite(*relaxed) || run.weighted_goodput > *relaxed * (1 + kRounding)) {
-    return answered;
+  const Result<double> relaxed = run.gpu_count == 1
+                                     ? serve::multiset_bound(*problem, budget)
+                                     : serve::step_bound(*problem, run.gpu_count, budget);
+  if (relaxed && std::isfinite(*relaxed) && *relaxed < bounds.answered) {
+    bounds.relaxed = *relaxed;
   }
-  return std::min(answered, std::max(*relaxed, run.weighted_goodput));
+  return bounds;
 }
 
 }  // namespace septule::sim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/work_budget.hpp"
@@ -15,16 +16,27 @@ struct ServingBoundInput {
   std::span<const serve::AdmittedTenant> tenants;
 };
 
-/// A weighted goodput that no policy reaches on the requests that came in this run:
-/// - always: every request answered by the better of its tenant's two models;
-/// - for one GPU in fluid mode with a series by second, where that is less: the relaxation of
-///   serve/layout_dp.hpp over multisets of instances, each with one tenant, for the requests that
-///   came. Retraining is as early as the work allows there and takes no room. A policy whose
-///   goodput lies above it shares instances between tenants (MPS): for those it is no bound, and
-///   the first one counts.
-/// Work: one unit for each state and second; where the budget ends first, the first one counts.
-double serving_bound(const job::ServingRecord& run,
-                     const ServingBoundInput& input,
-                     WorkBudget& budget);
+/// Weighted goodputs that no policy reaches on the requests that came in a run. Runs of one window
+/// and seed meet the same requests and so have the same bounds.
+struct ServingBounds {
+  double answered = 0;  ///< every request answered by the better of its tenant's two models
+  /// With one tenant in each instance; nothing where it is not known, or not below `answered`.
+  std::optional<double> relaxed;
+
+  /// That of this run. A policy whose goodput lies above `relaxed` shares instances between tenants
+  /// (MPS): for it only `answered` is a bound.
+  double of(const job::ServingRecord& run) const;
+};
+
+/// `relaxed` is for fluid mode with a series by second:
+/// - one GPU: serve/layout_dp.hpp's relaxation over multisets of instances, with retraining as
+///   early as the work allows and in no room;
+/// - several, of at most kBoundStepsMax seconds: serve/step_bound.hpp.
+/// Where the budget ends first there is none. Work: one unit for each state and second; or that of
+/// a fleet plan for each second.
+ServingBounds serving_bounds(const job::ServingRecord& run,
+                             const ServingBoundInput& input,
+                             WorkBudget& budget);
+inline constexpr int kBoundStepsMax = 3600;
 
 }  // namespace septule::sim

@@ -57,15 +57,15 @@ TEST(ServingBound, Fluid_NoPolicyIsAboveItAndItIsNotOnlyTheArrivals) {
     const auto run = study->run_trial(trial);
     ASSERT_TRUE(run) << run.error().message;
     WorkBudget budget(100000000);
-    const double bound = serving_bound(*run, made.input(), budget);
+    const double bound = serving_bounds(*run, made.input(), budget).of(*run);
     EXPECT_GE(bound, run->weighted_goodput) << run->policy;
     EXPECT_LT(bound, answered_by_the_better(*run, made.bench.tenants)) << run->policy;
   }
 }
 
 TEST(ServingBound, Elsewhere_ItIsThatEverythingIsAnswered) {
-  // Aim: request mode, several GPUs, a run whose series was dropped, and work that ends first all
-  // fall back on the bound that always holds.
+  // Aim: request mode, a run whose series was dropped, and work that ends first all fall back on
+  // the bound that always holds; so does a run that is above the other.
   BoundBench made(ServingMode::kRequest);
   const auto study = ServingStudy::make(made.spec);
   ASSERT_TRUE(study) << study.error().message;
@@ -73,15 +73,39 @@ TEST(ServingBound, Elsewhere_ItIsThatEverythingIsAnswered) {
   ASSERT_TRUE(run) << run.error().message;
   const double all = answered_by_the_better(*run, made.bench.tenants);
   WorkBudget budget(100000000);
-  EXPECT_DOUBLE_EQ(serving_bound(*run, made.input(), budget), all);
+  EXPECT_DOUBLE_EQ(serving_bounds(*run, made.input(), budget).of(*run), all);
   run->mode = "fluid";
   WorkBudget none(1);
-  EXPECT_DOUBLE_EQ(serving_bound(*run, made.input(), none), all);
-  run->gpu_count = 2;
-  EXPECT_DOUBLE_EQ(serving_bound(*run, made.input(), budget), all);
-  run->gpu_count = 1;
+  EXPECT_DOUBLE_EQ(serving_bounds(*run, made.input(), none).of(*run), all);
+  run->weighted_goodput = all;
+  EXPECT_DOUBLE_EQ(serving_bounds(*run, made.input(), budget).of(*run), all);
+  run->weighted_goodput = 0;
   run->tenants.front().series.clear();
-  EXPECT_DOUBLE_EQ(serving_bound(*run, made.input(), budget), all);
+  EXPECT_DOUBLE_EQ(serving_bounds(*run, made.input(), budget).of(*run), all);
+}
+
+TEST(ServingBound, SeveralGpus_AreBoundedByStepsAndMoreGpusByMore) {
+  // Aim: no policy on two GPUs is above the bound for two, which is not below that for one.
+  BoundBench made(ServingMode::kFluid);
+  for (serve::RateSeries& rate : made.bench.rates) {
+    for (double& value : rate.values) {
+      value *= 2;
+    }
+  }
+  made.spec.gpu_count = 2;
+  made.spec.policies = {{.name = "reactive-greedy"}, {.name = "static-best"}};
+  const auto study = ServingStudy::make(made.spec);
+  ASSERT_TRUE(study) << study.error().message;
+  for (const ServingTrial& trial : study->trials()) {
+    auto run = study->run_trial(trial);
+    ASSERT_TRUE(run) << run.error().message;
+    WorkBudget budget(100000000);
+    const ServingBounds two = serving_bounds(*run, made.input(), budget);
+    ASSERT_TRUE(two.relaxed.has_value());
+    EXPECT_GE(two.of(*run), run->weighted_goodput) << run->policy;
+    run->gpu_count = 1;
+    EXPECT_LE(serving_bounds(*run, made.input(), budget).relaxed.value_or(0), *two.relaxed);
+  }
 }
 
 TEST(ServingBound, RetrainingCountsAsTheBetterModel) {
@@ -103,7 +127,8 @@ TEST(ServingBound, RetrainingCountsAsTheBetterModel) {
     const auto run = study->run_trial(trial);
     ASSERT_TRUE(run) << run.error().message;
     WorkBudget budget(100000000);
-    EXPECT_GE(serving_bound(*run, made.input(), budget), run->weighted_goodput) << run->policy;
+    EXPECT_GE(serving_bounds(*run, made.input(), budget).of(*run), run->weighted_goodput)
+        << run->policy;
   }
 }
 

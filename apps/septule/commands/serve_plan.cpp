@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "report/serving_report.hpp"
 #include "report/serving_timeline.hpp"
 #include "septule/app.hpp"
 #include "septule/files.hpp"
@@ -11,6 +10,7 @@
 #include "septule/serve_node.hpp"
 #include "septule/serve_plan_script.hpp"
 #include "septule/serve_planner.hpp"
+#include "septule/serve_report.hpp"
 #include "septule/serve_window.hpp"
 
 namespace septule::app {
@@ -80,6 +80,9 @@ Result<int> run_serve_plan(const Invocation& invocation, Context& context) {
   if (invocation.is_given("svg")) {
     SEPTULE_TRY_STATUS(write_file(invocation.text("svg"), plan_picture(plan)));
   }
+  if (invocation.is_given("report")) {
+    SEPTULE_TRY_STATUS(write_plan_report(invocation, plan, invocation.text("report")));
+  }
   if (invocation.is_given("emit")) {
     return emit_plan(plan, node, context);
   }
@@ -104,6 +107,11 @@ std::vector<OptionRecord> plan_options() {
   options.push_back({.name = "svg",
                      .value = "FILE",
                      .text = "Also draw the layouts over time, as an SVG picture.",
+                     .completion = CompletionKind::kFile});
+  options.push_back({.name = "report",
+                     .value = "FILE",
+                     .text = "Also write a page: layouts over time, rates against capacity, "
+                             "retraining windows, figures.",
                      .completion = CompletionKind::kFile});
   options.push_back({.name = "metrics",
                      .text = "Print the plan's figures in the text form of Prometheus, not the "
@@ -133,11 +141,10 @@ Command serve_plan_command() {
                 "phase for each change."},
            .arguments = {},
            .options = plan_options(),
-           .examples = {{"septule serve plan --tenants tenants.yaml",
-                         "200 seconds of one A100-80GB"},
-                        {"septule serve plan --tenants tenants.yaml --steps 40 --step 5 --svg "
-                         "plan.svg -o json",
-                         "40 steps of 5 s, as data and as a picture"}},
+           .examples =
+               {{"septule serve plan --tenants tenants.yaml", "200 seconds of one A100-80GB"},
+                {"septule serve plan --tenants tenants.yaml --steps 120 --svg plan.svg -o json",
+                 "ten minutes, as data and as a picture"}},
            .exit_codes = {0, 1, 2, 3, 4, 5, 7}},
       .run = run_serve_plan};
 }
