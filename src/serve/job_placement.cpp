@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
 
@@ -206,8 +207,9 @@ class JobPlacer {
       return value;
     }
     Option best = runs[j];
+    const int near = best.begin;
     for (const Option& option : jobs_[j].options) {
-      if (option.begin > kNearSteps && option.begin % 2 != 0) {
+      if (option.begin > kNearSteps && option.begin % 2 != 0 && std::abs(option.begin - near) > 1) {
         continue;
       }
       runs[j] = option;
