@@ -10,7 +10,8 @@ SEPTULE_SHARED ?= ../shared
 BINARY := build/release/septule
 
 .DEFAULT_GOAL := build
-.PHONY: build run study tour test bench accuracy train-evaluate window-figures window-rl lint clang determinism sanitize fuzz \
+.PHONY: build run study tour test bench accuracy train-evaluate window-figures window-rl serving-figures \
+        lint clang determinism sanitize fuzz \
         install clean help build-packages test-packages lint-packages
 
 build: build-packages ## Release build to build/release/septule (the default)
@@ -55,6 +56,12 @@ window-rl: test-packages ## Judge the learned window agent: held-out jobs, measu
 	@build/test/septule train window --evaluate --windows 500 --report build/window-rl.html
 	@build/test/bench/window_rl_report $(SEPTULE_SHARED)
 	@build/test/bench/window_agent_bench
+
+serving-figures: test-packages ## Serving policies on the mixes, forecasts, tails, planners (SEPTULE_SHARED)
+	@cmake --preset test --log-level=WARNING
+	@cmake --build --preset test -j $(JOBS) --target serving_mixes_report horizon_report mlperf_p99_report \
+		layout_dp_bench fleet_plan_bench serving_sim_bench
+	@SEPTULE_SHARED=$(SEPTULE_SHARED) sh tools/serving_figures.sh build/test/bench $(SEPTULE_SHARED)
 
 accuracy: test-packages ## Errors of the signature model on the reference material (SEPTULE_SHARED)
 	@cmake --preset test --log-level=WARNING

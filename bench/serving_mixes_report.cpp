@@ -1,7 +1,9 @@
 // Compares serving policies on the mixes of bench/serve/mixes.yaml (docs/benchmarks.md, "Serving
 // mixes"); not a test. Usage:
 //   serving_mixes_report MIXES [mode=fluid|request] [mix=NAME ...] [policy=NAME ...] [timeline=on]
-// policy=NAME takes the name of a policy or the label of a line; timeline=on prints who had what.
+//                        [hindsight=on]
+// policy=NAME takes the name of a policy or the label of a line; timeline=on prints who had what;
+// hindsight=on what whole MIG instances could have given, had the rates been known.
 // The traces and profiles are reference material: SEPTULE_SHARED names its root. Without it nothing
 // is compared, and the program says so.
 #include <cstdio>
@@ -21,6 +23,7 @@
 #include "job/metrics.hpp"
 #include "job/serving_record.hpp"
 #include "serve/policy_registry.hpp"
+#include "serving_hindsight.hpp"
 #include "serving_mixes.hpp"
 #include "sim/serving_sim.hpp"
 #include "support/read_file.hpp"
@@ -122,6 +125,7 @@ struct MixRun {
   const gpu::LatencyTable& latencies;
   sim::ServingMode mode;
   sim::ServingTimeline timeline;
+  bool has_hindsight = false;
   std::vector<serve::AdmittedTenant> tenants;
   std::vector<serve::RateSeries> rates;
 };
@@ -210,6 +214,24 @@ void print_line(const Contender& contender, const Outcome& outcome, const Outcom
 
 using Outcomes = std::map<std::string, Outcome>;  // by label
 
+/// What could have been had, and the ratio to each line above that this would have been.
+void print_hindsight(const bench::Hindsight& hindsight, const Outcomes& outcomes) {
+  fmt::print(
+      "\nplan that knows the rates: {:.0f} (attainment {}, accuracy {}, {} retrained); no plan "
+      "exceeds {:.0f}\n",
+      hindsight.goodput,
+      share_text(hindsight.in_slo, hindsight.arrived),
+      share_text(hindsight.goodput, hindsight.in_slo),
+      hindsight.retrained,
+      hindsight.bound);
+  for (const auto& [label, outcome] : outcomes) {
+    fmt::print("  against {}: {:.3f}, at most {:.3f}\n",
+               label,
+               hindsight.goodput / outcome.total(),
+               hindsight.bound / outcome.total());
+  }
+}
+
 Outcomes run_mix(const bench::ServingMix& mix,
                  const MixRun& common,
                  const std::set<std::string>& policies) {
@@ -243,6 +265,9 @@ Outcomes run_mix(const bench::ServingMix& mix,
     const auto septule = outcomes.find("septule");
     print_line(contender, outcome, septule == outcomes.end() ? nullptr : &septule->second);
     outcomes[contender.label] = outcome;
+  }
+  if (common.has_hindsight) {
+    print_hindsight(must(bench::hindsight_of(made.mixes, made.lattice, made.tenants)), outcomes);
   }
   return outcomes;
 }
@@ -312,6 +337,7 @@ int report(int argc, char** argv) {
   }
   sim::ServingMode mode = sim::ServingMode::kFluid;
   sim::ServingTimeline timeline = sim::ServingTimeline::kOff;
+  bool has_hindsight = false;
   std::set<std::string> names;
   std::set<std::string> policies;
   for (int i = 2; i < argc; ++i) {
@@ -327,6 +353,8 @@ int report(int argc, char** argv) {
       names.insert(value);
     } else if (key == "policy") {
       policies.insert(value);
+    } else if (key == "hindsight") {
+      has_hindsight = value == "on";
     }
   }
   const std::filesystem::path data = std::filesystem::path(root) / "data/serving";
@@ -339,7 +367,7 @@ int report(int argc, char** argv) {
   const serve::LayoutLattice lattice =
       must(serve::LayoutLattice::make(*must(catalogue.find(mixes.gpu)), gpu::ProfileSet::kPlain));
   const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
-  const MixRun common{mixes, lattice, latencies, mode, timeline, {}, {}};
+  const MixRun common{mixes, lattice, latencies, mode, timeline, has_hindsight, {}, {}};
   fmt::print("# Serving mixes: {} mode, forecaster {}, {} windows of {} s after {} to learn from\n",
              mode == sim::ServingMode::kFluid ? "fluid" : "request",
              mixes.forecaster,

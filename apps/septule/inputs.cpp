@@ -40,7 +40,9 @@ Result<std::string> inventory_part(const std::string& text, const std::string& n
   return text;
 }
 
-/// A node without GPUs has no state to plan from and says nothing about a goal.
+}  // namespace
+
+// A node without GPUs has no state to plan from and says nothing about a goal.
 Result<gpu::Inventory> inventory_of_json(const std::string& text,
                                          const std::string& name,
                                          const gpu::Catalogue& catalogue) {
@@ -52,8 +54,6 @@ Result<gpu::Inventory> inventory_of_json(const std::string& text,
   }
   return inventory;
 }
-
-}  // namespace
 
 std::string source_name_of(const std::string& path) {
   return path == "-" ? "standard input" : path;

@@ -43,6 +43,11 @@ Result<gpu::Inventory> inventory_of_text(const std::string& text,
                                          const Invocation& invocation,
                                          const Context& context);
 
+/// A JSON inventory, which names the model of each GPU itself; `name` is for messages.
+Result<gpu::Inventory> inventory_of_json(const std::string& text,
+                                         const std::string& name,
+                                         const gpu::Catalogue& catalogue);
+
 /// FROM of a transition: a file as above, or a layout text that every GPU of --gpu is taken to
 /// have.
 Result<gpu::Inventory> load_from(const std::string& value,

@@ -54,7 +54,7 @@ struct ServingSpan {
 
 struct ServingRecord {
   std::string policy;
-  std::string mode;  ///< "fluid" or "request"
+  std::string mode;  ///< "fluid", "request"; "plan" where nothing was simulated
   std::string forecaster;
   std::uint64_t seed = 0;
   int gpu_count = 0;

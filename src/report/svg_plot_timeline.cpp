@@ -10,32 +10,19 @@
 #include "base/text.hpp"
 #include "report/number_text.hpp"
 #include "report/svg_plot_axis.hpp"
+#include "report/timeline_frame.hpp"
 #include "report/timeline_pieces.hpp"
 
 namespace septule::report {
 
 namespace {
 
-constexpr int kWidth = 1100;
-constexpr double kLeft = 62;
-constexpr double kRight = kWidth - 18;
-constexpr double kRow = 6;        // height of a memory slice
-constexpr double kNamedRow = 18;  // with names in it
-constexpr double kGap = 9;
-constexpr double kTop = 6;
+constexpr double kRow = 6;            // height of a memory slice
+constexpr double kNamedRow = 18;      // with names in it
 constexpr double kPieceMin = 0.3;     // narrower pieces cannot be seen: they are drawn so wide
 constexpr double kPieceCoarse = 2.4;  // of pieces that are merged for want of room
 constexpr int kJobColours = 8;
 constexpr int kSlicesMax = 64;
-
-/// A GPU that is drawn: where its band is.
-struct Band {
-  int gpu = 0;
-  int slices = 0;
-  double top = 0;
-  std::string label;
-  double row = kRow;  ///< height of a memory slice
-};
 
 /// Textures laid over pieces, each one path for the whole drawing.
 struct Textures {
@@ -45,47 +32,6 @@ struct Textures {
   std::string sample;  ///< characterisation
   std::string names;   ///< of jobs: texts over all
 };
-
-std::string box(double x, double y, double width, double height) {
-  return fmt::format(
-      "M{} {}h{}v{}h-{}z", pixels(x), pixels(y), pixels(width), pixels(height), pixels(width));
-}
-
-/// A repeated stroke: vertical in a square of `size`, turned by `angle` degrees.
-struct Pattern {
-  char letter;
-  int size;
-  int angle;
-  const char* stroke;  // attributes
-};
-
-std::string patterns(const std::string& id) {
-  constexpr std::array kPatterns = std::to_array<Pattern>({
-      {'r', 5, 45, "style=\"stroke:var(--ink2)\" stroke-width=\"1.6\""},
-      {'s', 4, 45, "stroke=\"#1b1f24\" stroke-opacity=\".55\" stroke-width=\"1.4\""},
-      {'m', 6, -45, "stroke=\"#fff\" stroke-opacity=\".75\" stroke-width=\"2\""},
-      {'c', 4, 0, "stroke=\"#1b1f24\" stroke-opacity=\".6\" stroke-width=\"1\""},
-  });
-  std::string out = "<defs>\n";
-  for (const Pattern& pattern : kPatterns) {
-    out += fmt::format(
-        "<pattern id=\"{0}{1}\" width=\"{2}\" height=\"{2}\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate({3})\"><path d=\"M1 0V{2}\" {4}/></pattern>\n",
-        id,
-        pattern.letter,
-        pattern.size,
-        pattern.angle,
-        pattern.stroke);
-  }
-  return out + "</defs>\n";
-}
-
-std::string draw_texture(const std::string& path, const std::string& id, char texture) {
-  return path.empty()
-             ? std::string()
-             : fmt::format(
-                   "<path class=\"over\" fill=\"url(#{}{})\" d=\"{}\"/>\n", id, texture, path);
-}
 
 bool is_slow(job::JobState state) {
   return state == job::JobState::kStarting || state == job::JobState::kStopping ||
@@ -102,15 +48,15 @@ int gpu_count_of(const RepresentativeRun& run, const std::vector<TimelinePiece>&
 }
 
 /// The bands of the first `count` GPUs, from top to bottom.
-std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
-                           const std::vector<ReportGpu>& gpus,
-                           int count,
-                           TimelineTags tags) {
+std::vector<TimelineBand> bands_of(const std::vector<TimelinePiece>& pieces,
+                                   const std::vector<ReportGpu>& gpus,
+                                   int count,
+                                   TimelineTags tags) {
   const double row = tags == TimelineTags::kNames ? kNamedRow : kRow;
-  std::vector<Band> bands;
-  double top = kTop;
+  std::vector<TimelineBand> bands;
+  double top = kTimelineTop;
   for (int gpu = 0; gpu < count; ++gpu) {
-    Band band{gpu, 0, top, fmt::format("GPU {}", gpu), row};
+    TimelineBand band{gpu, 0, top, fmt::format("GPU {}", gpu), row};
     if (static_cast<std::size_t>(gpu) < gpus.size()) {
       band.slices = gpus[static_cast<std::size_t>(gpu)].memory_slices.value();
       band.label = gpus[static_cast<std::size_t>(gpu)].label;
@@ -121,29 +67,10 @@ std::vector<Band> bands_of(const std::vector<TimelinePiece>& pieces,
       }
     }
     band.slices = std::clamp(band.slices, 1, kSlicesMax);
-    top += row * band.slices + kGap;
+    top += row * band.slices + kTimelineGap;
     bands.push_back(std::move(band));
   }
   return bands;
-}
-
-std::string draw_band(const Band& band) {
-  std::string rows;
-  for (int slice = 1; slice < band.slices; ++slice) {
-    rows += fmt::format(
-        "M{} {}H{}", pixels(kLeft), pixels(band.top + band.row * slice), pixels(kRight));
-  }
-  std::string out =
-      fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                  pixels(kLeft),
-                  pixels(band.top),
-                  pixels(kRight - kLeft),
-                  pixels(band.row * band.slices));
-  out += rows.empty() ? std::string() : fmt::format("<path class=\"grid\" d=\"{}\"/>\n", rows);
-  return out + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}</text>\n",
-                           pixels(kLeft - 7),
-                           pixels(band.top + band.row * band.slices / 2 + 4),
-                           xml_escaped(shortened_text(band.label, 8)));
 }
 
 std::string piece_title(const RepresentativeRun& run, const TimelinePiece& piece) {
@@ -200,13 +127,13 @@ std::string name_tag(const RepresentativeRun& run, const TimelinePiece& piece, c
 /// Draws one piece on its band and lays its texture over it.
 std::string draw_piece(const RepresentativeRun& run,
                        const TimelinePiece& piece,
-                       const Band& band,
+                       const TimelineBand& band,
                        const Axis& axis,
                        Textures& textures) {
   const bool is_recut = piece.kind == TimelinePiece::Kind::kRecut;
   const int from = is_recut ? 0 : std::clamp(piece.start, 0, band.slices);
   const int to = is_recut ? band.slices : std::clamp(piece.start + piece.size, from, band.slices);
-  const double x = std::min(axis.at(piece.begin.to_seconds()), kRight - kPieceMin);
+  const double x = std::min(axis.at(piece.begin.to_seconds()), kTimelineRight - kPieceMin);
   const double width = std::max(axis.at(piece.end.to_seconds()) - x, kPieceMin);
   const double height = band.row * (to - from) / piece.parts;
   const double y = band.top + band.row * from + height * piece.part;
@@ -216,7 +143,7 @@ std::string draw_piece(const RepresentativeRun& run,
   std::string shape = piece.kind == TimelinePiece::Kind::kMixed ? "mixed" : "idle";
   if (is_recut) {
     shape = "hold";
-    textures.recut += box(x, y, width, height);
+    textures.recut += timeline_box(x, y, width, height);
   } else if (piece.job.has_value()) {
     shape = fmt::format("job j{}", piece.job->value() % kJobColours);
     shape += is_slow(piece.state) ? " slow" : "";
@@ -224,7 +151,7 @@ std::string draw_piece(const RepresentativeRun& run,
                            : piece.state == job::JobState::kCharacterising ? textures.sample
                                                                            : textures.mps;
     if (&texture != &textures.mps || piece.parts > 1) {
-      texture += box(x, y, width, height);
+      texture += timeline_box(x, y, width, height);
     }
   }
   std::string out = fmt::format(
@@ -248,28 +175,6 @@ std::string draw_piece(const RepresentativeRun& run,
                        piece.job->value());
   }
   return out;
-}
-
-std::string draw_time_axis(const Axis& axis, double bottom) {
-  std::string marks;
-  std::string labels;
-  for (const Tick& tick : axis.ticks()) {
-    const std::string at = pixels(axis.at(tick.value));
-    marks += fmt::format("M{} {}v5", at, pixels(bottom));
-    // A label at the right end keeps within the drawing.
-    const bool is_last = axis.at(tick.value) > kRight - 20;
-    labels += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
-                          is_last ? "end" : "mid",
-                          is_last ? pixels(kWidth - 2) : at,
-                          pixels(bottom + 18),
-                          xml_escaped(tick.label));
-  }
-  return fmt::format("<path class=\"axis\" d=\"M{} {}H{}{}\"/>\n{}",
-                     pixels(kLeft),
-                     pixels(bottom),
-                     pixels(kRight),
-                     marks,
-                     labels);
 }
 
 /// What is drawn of all pieces, and what is not.
@@ -301,7 +206,8 @@ struct MergedPieces {
 MergedPieces merged_to_fit(const std::vector<TimelinePiece>& all, const TimelineOptions& options) {
   MergedPieces merged;
   for (double width = kPieceMin; width <= kPieceCoarse; width *= 2) {
-    merged.shortest = seconds_to_duration(width * options.end.to_seconds() / (kRight - kLeft));
+    merged.shortest =
+        seconds_to_duration(width * options.end.to_seconds() / (kTimelineRight - kTimelineLeft));
     merged.pieces = merged_short_pieces(all, merged.shortest);
     const auto count = std::ranges::count_if(merged.pieces, [&](const TimelinePiece& piece) {
       return piece.gpu < options.gpus_max && piece.end - piece.begin >= merged.shortest;
@@ -380,33 +286,33 @@ TimelineDrawing svg_timeline(const RepresentativeRun& run,
   SEPTULE_CHECK(options.pieces_max >= 1, "at least one piece is drawn");
   TimelineOptions settled = options;
   settled.end = std::max(options.end, SimTime::nanoseconds(1000000000));
-  AxisSpec spec{"time", AxisKind::kTime, 0.0, settled.end.to_seconds()};
-  const Axis axis(spec, {kLeft, kRight, 11}, {});
+  const Axis axis = timeline_time_axis(settled.end.to_seconds());
   const MergedPieces merged = merged_to_fit(timeline_pieces(run.run.timeline), settled);
   const std::vector<TimelinePiece>& all = merged.pieces;
   const Selection selection = selected(all, gpu_count_of(run, all), settled, merged.shortest);
-  const std::vector<Band> bands = bands_of(all, gpus, selection.gpus, settled.tags);
+  const std::vector<TimelineBand> bands = bands_of(all, gpus, selection.gpus, settled.tags);
   std::string bands_drawn;
   std::string shapes;
   Textures textures;
-  double bottom = kTop;
-  for (const Band& band : bands) {
-    bands_drawn += draw_band(band);
+  double bottom = kTimelineTop;
+  for (const TimelineBand& band : bands) {
+    bands_drawn += timeline_band(band);
     bottom = band.top + band.row * band.slices + 4;
   }
   for (const TimelinePiece& piece : selection.pieces) {
-    const Band& band = bands[static_cast<std::size_t>(piece.gpu)];
+    const TimelineBand& band = bands[static_cast<std::size_t>(piece.gpu)];
     shapes += draw_piece(run, piece, band, axis, textures);
   }
   TimelineDrawing drawing;
-  drawing.svg = svg_opening({kWidth, static_cast<int>(bottom + 26)}, options.title, embedding);
-  drawing.svg += patterns(options.id) + bands_drawn;
+  drawing.svg =
+      svg_opening({kTimelineWidth, static_cast<int>(bottom + 26)}, options.title, embedding);
+  drawing.svg += timeline_patterns(options.id) + bands_drawn;
   // Under the jobs: those that a re-cut leaves alone run on before its hatching.
-  drawing.svg += draw_texture(textures.recut, options.id, 'r') + shapes;
-  drawing.svg += draw_texture(textures.slow, options.id, 's');
-  drawing.svg += draw_texture(textures.sample, options.id, 'c');
-  drawing.svg += draw_texture(textures.mps, options.id, 'm');
-  drawing.svg += textures.names + draw_time_axis(axis, bottom) + "</svg>\n";
+  drawing.svg += timeline_texture(textures.recut, options.id, 'r') + shapes;
+  drawing.svg += timeline_texture(textures.slow, options.id, 's');
+  drawing.svg += timeline_texture(textures.sample, options.id, 'c');
+  drawing.svg += timeline_texture(textures.mps, options.id, 'm');
+  drawing.svg += textures.names + timeline_axis(axis, bottom) + "</svg>\n";
   drawing.left_out = joined_with_and(selection.left_out);
   return drawing;
 }
@@ -428,12 +334,12 @@ std::string svg_timeline_legend(const std::string& id) {
       {"mixed", '-', "several short pieces", 172},
       {"band", '-', "free slices", 90},
   });
-  std::string out = svg_opening({kWidth, 48}, "Key to the timelines", Embedding::kInline);
-  out += patterns(id);
+  std::string out = svg_opening({kTimelineWidth, 48}, "Key to the timelines", Embedding::kInline);
+  out += timeline_patterns(id);
   double x = 2;
   double y = 6;
   for (const Entry& entry : kEntries) {
-    if (x + entry.width > kWidth) {
+    if (x + entry.width > kTimelineWidth) {
       x = 2;
       y += 22;
     }
@@ -441,8 +347,8 @@ std::string svg_timeline_legend(const std::string& id) {
                        entry.shape,
                        pixels(x),
                        pixels(y));
-    out +=
-        entry.texture == '-' ? std::string() : draw_texture(box(x, y, 26, 14), id, entry.texture);
+    out += entry.texture == '-' ? std::string()
+                                : timeline_texture(timeline_box(x, y, 26, 14), id, entry.texture);
     out += fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
                        pixels(x + 32),
                        pixels(y + 11),

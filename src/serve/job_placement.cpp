@@ -200,7 +200,8 @@ class JobPlacer {
       const int back = std::min(steps_, begin + length + warm);
       const double loss =
           lost[static_cast<std::size_t>(back)] - lost[static_cast<std::size_t>(begin)];
-      const double net = gains[static_cast<std::size_t>(begin + length)] - loss;
+      const double net = gains[static_cast<std::size_t>(begin) + static_cast<std::size_t>(length)] -
+                         input_.caution * loss;
       if (std::isfinite(net) && net > 0 && (!best || net > best->net)) {
         best = JobRun{
             .tenant = tenant, .size = size, .begin = begin, .end = begin + length, .net = net};

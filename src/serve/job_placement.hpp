@@ -18,6 +18,9 @@ struct JobPlacementInput {
   std::span<const TenantState> states;             ///< by tenant; work left only if it is for here
   const GpuHoldings* holdings = nullptr;
   WarmUpQuantile warm_up = WarmUpQuantile::kP90;
+  /// What others lose counts so many times: the estimate forgets the moves that a run sets off, and
+  /// the run is a bet on a forecast.
+  double caution = 1;
 };
 
 /// When and on what size a job would best run.

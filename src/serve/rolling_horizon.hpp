@@ -31,7 +31,7 @@ enum class Dealing { kFleetPlan, kInARow };
 struct HorizonOptions {
   Dealing dealing = Dealing::kFleetPlan;
   /// Plans are made for mean + z * margin of the forecast ...
-  double z = 0;
+  double z = 0.5;
   /// ... in three scenarios, `spread` margins wide, that the steps of a window take in turn: the
   /// worth of a layout over the window is then that expected over them. 0 = one scenario. With
   /// z = 1 and no scenarios (serving.md 2.7) plans follow the noise: docs/benchmarks.md.
@@ -39,6 +39,7 @@ struct HorizonOptions {
   WindowShape shape;       ///< of a window without retraining
   int commit_s = 10;       ///< a plan is followed for so long
   int retraining_s = 200;  ///< jobs are placed looking so far ahead
+  double caution = 1.3;    ///< job_placement.hpp
   int fleet_s = 60;        ///< how often tenants are dealt out to GPUs
   int moves_max = 12;      ///< instances created on a GPU in 60 s
   double gap = 0.002;      ///< no planning while what stands is within this of the bound

@@ -66,7 +66,8 @@ bool RollingHorizon::start_jobs(std::size_t index,
                                 .rates_rps = rates,
                                 .states = states,
                                 .holdings = &gpu.holdings,
-                                .warm_up = options_.shape.warm_up};
+                                .warm_up = options_.shape.warm_up,
+                                .caution = options_.caution};
   bool has_started = false;
   for (const JobRun& run : place_jobs(context_, input, gpu.book)) {
     if (run.begin > 0) {

@@ -81,6 +81,7 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
   options.shape.churn = given.number("churn", options.shape.churn);
   options.commit_s = static_cast<int>(whole("commit", options.commit_s));
   options.retraining_s = static_cast<int>(whole("retraining-horizon", options.retraining_s));
+  options.caution = given.number("caution", options.caution);
   options.fleet_s = static_cast<int>(whole("fleet", options.fleet_s));
   options.moves_max = static_cast<int>(whole("moves", options.moves_max));
   options.gap = given.number("gap", options.gap);
@@ -121,6 +122,8 @@ std::vector<OptionRecord> septule_serving_options() {
       seconds_record("commit", "A plan is followed for so long.", defaults.commit_s),
       seconds_record(
           "retraining-horizon", "Length of a plan with a job to be placed.", defaults.retraining_s),
+      number_record(
+          "caution", "What a retraining takes from others counts so many times.", defaults.caution),
       seconds_record("fleet", "Tenants are dealt out to GPUs so often.", defaults.fleet_s),
       number_record(
           "dwell", "An instance stays for so many warm-ups.", defaults.shape.dwell_factor),

@@ -58,6 +58,7 @@ TEST(WarmUpLedger, InstanceMadeTooLate_HidesNothing) {
 TEST(WarmUpLedger, MoveIntoTakenSlots_CountsWhatTheStoppedOneCouldHaveServed) {
   // Aim: b is not needed before it is ready, but a was stopped for it and lacks capacity.
   LedgerBench bench;
+  bench.options.hand_over = HandOver::kNone;  // which takes no slot
   bench.set_rate(1, {0, 0, 0, 0, 20});
   bench.options.initial = one_gpu({instance_at(bench.lattice, 3, 0, {serves(0)})});
   bench.policy.orders[2] = one_gpu({instance_at(bench.lattice, 3, 0, {serves(1)})});
@@ -108,6 +109,7 @@ TEST(WarmUpLedger, MoveAheadOfNeedIntoTakenSlots_IsHidden) {
   // Aim: nobody lacked anything while it warmed up, and its tenant needed it from then on; by
   // capacity it was made in place.
   LedgerBench bench;
+  bench.options.hand_over = HandOver::kNone;  // which takes no slot
   bench.set_rate(0, {10});
   bench.set_rate(1, {0, 0, 0, 0, 25});
   const auto kept = instance_at(bench.lattice, 3, 0, {serves(0)});

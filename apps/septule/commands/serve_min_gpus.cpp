@@ -1,0 +1,164 @@
+// septule serve min-gpus: the fewest GPUs that serve every tenant within its SLO, with proof.
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "septule/app.hpp"
+#include "septule/serve_fleet_view.hpp"
+#include "septule/serve_inputs.hpp"
+#include "septule/serve_moves.hpp"
+#include "septule/serve_node.hpp"
+#include "septule/serve_solver.hpp"
+#include "serve/fleet_plan.hpp"
+
+namespace septule::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "septule-serve-min-gpus/1";
+
+Json min_gpus_document(const FleetAnswer& answer) {
+  const serve::FleetPlan& plan = answer.plan;
+  Json document{{"schema", kSchema},
+                {"gpu", answer.input->geometry->key()},
+                {"feasible", true},
+                {"gpus", plan.gpus},
+                {"gpcs", plan.gpcs},
+                {"bound", plan.gpus_bound},
+                {"gpcs_bound", plan.gpcs_bound},
+                {"optimal", plan.is_optimal},
+                {"gap", goodput_gap(plan.gpus_bound, plan.gpus)}};
+  add_fleet_fields(answer, document);
+  return document;
+}
+
+std::string min_gpus_text(const FleetAnswer& answer) {
+  const serve::FleetPlan& plan = answer.plan;
+  std::string text = fleet_tables_text(answer) + "\n";
+  text += fmt::format("{} GPU{}, {} compute slices given to tenants ({})\n",
+                      plan.gpus,
+                      plan.gpus == 1 ? "" : "s",
+                      plan.gpcs,
+                      plan.method);
+  text += plan.gpus_bound == plan.gpus
+              ? std::string("proven: no plan uses fewer GPUs\n")
+              : fmt::format("not proven least: no plan uses fewer than {} GPUs (gap {:.2f} %)\n",
+                            plan.gpus_bound,
+                            100 * goodput_gap(plan.gpus_bound, plan.gpus));
+  text += plan.gpcs_bound == plan.gpcs
+              ? std::string("proven: none with so few GPUs uses fewer compute slices\n")
+              : fmt::format("not proven least: none with so few GPUs uses fewer than {} slices\n",
+                            plan.gpcs_bound);
+  return text;
+}
+
+/// Fewer GPUs are there than the plan takes: how many would do, and whether that is certain.
+Error too_small(const FleetAnswer& answer, int there) {
+  const serve::FleetPlan& plan = answer.plan;
+  const std::string have = fmt::format("{} GPU{}", there, there == 1 ? "" : "s");
+  if (plan.gpus_bound > there) {
+    return {ErrorCode::kBlocked,
+            fmt::format("{} of {} cannot serve these tenants within their SLOs: {} would do, and "
+                        "{} at least are needed",
+                        have,
+                        answer.input->geometry->key(),
+                        plan.gpus,
+                        plan.gpus_bound)};
+  }
+  return {ErrorCode::kBlocked,
+          fmt::format("no plan for {} of {} was found: {} would do (not proven least; a larger "
+                      "--budget or --time-limit may find fewer)",
+                      have,
+                      answer.input->geometry->key(),
+                      plan.gpus)};
+}
+
+Error print_too_small(const FleetAnswer& answer,
+                      int there,
+                      const Invocation& invocation,
+                      Context& context) {
+  Error error = too_small(answer, there);
+  if (invocation.is_given("emit")) {
+    return error;
+  }
+  const Json document{{"schema", kSchema},
+                      {"gpu", answer.input->geometry->key()},
+                      {"feasible", false},
+                      {"reason", error.message},
+                      {"gpus_there", there},
+                      {"gpus", answer.plan.gpus},
+                      {"bound", answer.plan.gpus_bound}};
+  const Status printed = context.output.emit(document, [] { return std::string(); });
+  return printed ? error : printed.error();
+}
+
+Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
+  SEPTULE_TRY_STATUS(check_emit(invocation, context));
+  SEPTULE_TRY(auto node, load_serve_node(invocation, context));
+  SEPTULE_TRY(const ServeInput input,
+              load_serve_input(invocation, context, node ? &*node : nullptr));
+  SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
+  SEPTULE_TRY(const auto solver, serve_solver(invocation));
+  FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
+  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
+  const auto begin = std::chrono::steady_clock::now();
+  // Without the limit, so that the answer says how many would do.
+  SEPTULE_TRY(answer.plan,
+              serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get())));
+  answer.solve_time = Duration::nanoseconds(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  if (const auto there = gpu_limit(invocation, node); there && answer.plan.gpus > *there) {
+    return print_too_small(answer, *there, invocation, context);
+  }
+  return print_fleet(
+      answer, node, invocation, context, {min_gpus_document(answer), min_gpus_text(answer)});
+}
+
+std::vector<OptionRecord> min_gpus_options() {
+  std::vector<OptionRecord> options = serve_input_options();
+  options.push_back(demand_option());
+  options.push_back({.name = "gpus",
+                     .short_name = 'n',
+                     .value = "N",
+                     .text = "How many GPUs there are; fewer than needed is exit 5. Without it and "
+                             "--state: as many as it takes.",
+                     .min = 1,
+                     .max = 10000,
+                     .is_integer = true});
+  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
+  options.push_back(output_option());
+  options.push_back(verbose_option());
+  return options;
+}
+
+}  // namespace
+
+Command serve_min_gpus_command() {
+  return {
+      .record =
+          {.path = {"serve", "min-gpus"},
+           .summary = "the fewest GPUs that keep every SLO",
+           .description =
+               {"For tenants with request rates, SLOs and measured profiles: how few GPUs serve "
+                "all requests within their SLOs, and how few compute slices with so few GPUs. "
+                "Every answer has a lower bound beside it and says whether it is proven.",
+                "With --state the plan is mapped onto the GPUs of that node with as few instances "
+                "touched as possible, and --emit prints the moves as a shell script, new instances "
+                "before old ones go. Nothing is changed."},
+           .arguments = {},
+           .options = min_gpus_options(),
+           .examples = {{"septule serve min-gpus --tenants tenants.yaml",
+                         "how few A100-80GB serve these tenants at their peaks?"},
+                        {"septule serve min-gpus --profiles serving_profile.csv --tenants "
+                         "tenants.csv --margin 0.45 -o json",
+                         "by ParvaGPU's rule of admission, as data"}},
+           .exit_codes = {0, 1, 2, 3, 4, 5}},
+      .run = run_min_gpus};
+}
+
+}  // namespace septule::app

@@ -1,0 +1,59 @@
+#include "septule/serve_solver.hpp"
+
+#include "base/clock.hpp"
+#include "live/milp_solvers.hpp"
+
+namespace septule::app {
+
+std::vector<OptionRecord> serve_solver_options() {
+  return {{.name = "solver",
+           .value = "NAME",
+           .text = "Who is asked where our own search does not close the gap: cbc (where it is "
+                   "built in), built-in (nobody), auto (cbc where there is one).",
+           .default_text = "auto",
+           .choices = {"auto", "cbc", "built-in"}},
+          {.name = "time-limit",
+           .value = "SECONDS",
+           .text = "For how long CBC may search, by the wall clock.",
+           .unit = "seconds",
+           .default_text = "60",
+           .min = 0.1,
+           .max = 86400},
+          {.name = "gap",
+           .value = "SHARE",
+           .text = "A goodput this close below its bound is good enough (0.01 = 1 %).",
+           .default_text = "0.000001",
+           .min = 0,
+           .max = 1},
+          {.name = "budget",
+           .value = "UNITS",
+           .text = "Work that our own search may do; the best found until then is the answer.",
+           .default_text = "400000000",
+           .min = 1,
+           .max = 1e12,
+           .is_integer = true}};
+}
+
+Result<std::unique_ptr<port::MilpSolver>> serve_solver(const Invocation& invocation) {
+  const std::string name = invocation.text("solver");
+  if (name == "built-in") {
+    return std::unique_ptr<port::MilpSolver>();
+  }
+  std::unique_ptr<port::MilpSolver> solver = live::make_milp_solver();
+  if (solver == nullptr && name == "cbc") {
+    return Error{ErrorCode::kUsage,
+                 "--solver: this program was built without CBC; expected auto or built-in"};
+  }
+  return solver;
+}
+
+serve::FleetOptions fleet_options(const Invocation& invocation, port::MilpSolver* solver) {
+  serve::FleetOptions options;
+  options.units_max = static_cast<std::int64_t>(invocation.number("budget"));
+  options.goodput_gap = invocation.number("gap");
+  options.solver = solver;
+  options.solver_elapsed = seconds_to_duration(invocation.number("time-limit"));
+  return options;
+}
+
+}  // namespace septule::app

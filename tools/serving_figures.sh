@@ -1,0 +1,15 @@
+#!/bin/sh
+# Prints every figure of docs/benchmarks.md, "Serving". Usage: serving_figures.sh BENCHES SHARED
+set -eu
+benches=$1
+shared=$2
+"$benches/serving_mixes_report" bench/serve/mixes.yaml hindsight=on
+"$benches/serving_mixes_report" bench/serve/mixes.yaml mode=request policy=septule \
+  policy=ekya-like policy=astraea-like policy=paris-like
+for trace in twitter code conv; do
+  "$benches/horizon_report" "$shared/data/serving" "$trace" 0.8 24 3 1
+done
+"$benches/mlperf_p99_report" "$shared"
+for bench in layout_dp fleet_plan serving_sim; do
+  "$benches/${bench}_bench" --benchmark_counters_tabular=true
+done
