@@ -42,7 +42,8 @@ struct Predecessor {
   bool is_found = false;
 };
 /// Instances of `kept` that the state lacks, or has with a letter that is handed over, are created
-/// late in the layer's step; others are dropped at the begin of the next. Ties: fewest creations, fewest drops, lowest state.
+/// late in the layer's step; others are dropped at the begin of the next. Ties: fewest creations,
+/// fewest drops, lowest state.
 Predecessor find_predecessor(const LayoutLattice& lattice,
                              const LabelledStates& states,
                              std::span<const double> layer,
