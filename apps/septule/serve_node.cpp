@@ -88,10 +88,10 @@ Status keep_free_gpus(std::optional<gpu::Inventory>& node, const ServeInput& inp
   }
   for (const gpu::ObservedGpu& gpu : node->gpus) {
     if (is_other(gpu)) {
-      say_note(fmt::format("GPU {} is left out: it is no {} but a {}",
+      say_note(fmt::format("GPU {} ({}) is left out: the plan is for {}",
                            gpu.index.value(),
-                           input.geometry->key(),
-                           gpu.geometry->key()));
+                           gpu.geometry->key(),
+                           input.geometry->key()));
     }
   }
   std::erase_if(node->gpus, is_other);
