@@ -87,11 +87,16 @@ void bm_retraining(benchmark::State& state) {
   state.SetLabel(std::string(plan.method) + ", bound: " + std::string(plan.bound_method));
   report(state, problem, plan);
 }
-BENCHMARK(bm_retraining)->ArgsProduct({{2, 3, 4}, {10, 20, 30}})->Unit(benchmark::kMillisecond);
+BENCHMARK(bm_retraining)->ArgsProduct({{2}, {10, 20, 30}})->Unit(benchmark::kMillisecond);
+// The test of this program leaves out what is slow.
+BENCHMARK(bm_retraining)
+    ->Name("bm_retraining_slow")
+    ->ArgsProduct({{3, 4}, {10, 20, 30}})
+    ->Unit(benchmark::kMillisecond);
 
 // The same two tenants by the exact joint program over placed layouts and work levels: the
 // yardstick of the search above. Argument: work.
-void bm_retraining_exact(benchmark::State& state) {
+void bm_retraining_exact_slow(benchmark::State& state) {
   const CaseOptions options{.tenants = 2,
                             .steps = 40,
                             .step_s = 5,
@@ -108,7 +113,7 @@ void bm_retraining_exact(benchmark::State& state) {
   state.SetLabel(std::string(plan.method));
   report(state, problem, plan);
 }
-BENCHMARK(bm_retraining_exact)->Arg(10)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(bm_retraining_exact_slow)->Arg(10)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace septule

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -162,6 +163,31 @@ Error unknown_command(const std::vector<Command>& commands, const std::string& w
                            fmt::join(names, ", "))};
 }
 
+/// A second word that is no command of a word that only leads to commands: `serve min-gpu`.
+std::optional<Error> unknown_subcommand(const std::vector<Command>& commands,
+                                        const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments[1].starts_with('-')) {
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    const std::vector<std::string>& path = command.record.path;
+    if (path.front() != arguments[0]) {
+      continue;
+    }
+    if (path.size() == 1 || path[1] == arguments[1]) {
+      return std::nullopt;
+    }
+    names.push_back(path[1]);
+  }
+  return Error{ErrorCode::kUsage,
+               fmt::format("{} is not a command of {}; commands: {} (septule {} --help)",
+                           quoted_for_message(arguments[1]),
+                           quoted_for_message(arguments[0]),
+                           fmt::join(names, ", "),
+                           arguments[0])};
+}
+
 /// For a word that only leads to commands.
 Error incomplete_command(CLI::App& chosen) {
   std::vector<std::string> names;
@@ -257,6 +283,9 @@ Result<Parsed> parse_command_line(const std::vector<Command>& commands,
   };
   if (has_word && std::ranges::none_of(commands, is_named)) {
     return unknown_command(commands, arguments.front());
+  }
+  if (const auto error = has_word ? unknown_subcommand(commands, arguments) : std::nullopt) {
+    return *error;
   }
   CLI::App* chosen = nullptr;
   try {

@@ -68,6 +68,31 @@ Json instances_document(const serve::LayoutLattice& lattice,
   return list;
 }
 
+/// The same for people: "2 x 1g.10gb (batch 4, 2 processes, 65 ms)".
+std::string operating_points_text(const serve::LayoutLattice& lattice,
+                                  const serve::AdmittedTenant& tenant,
+                                  const serve::SizeTable<int>& counts) {
+  std::string text;
+  for (std::size_t size = lattice.sizes().size(); size-- > 0;) {
+    if (counts[size] == 0) {
+      continue;
+    }
+    const serve::OperatingPoint point =
+        checked_value(tenant.serving[size], "instances that are given serve");
+    const int percent = point.share.value();
+    text += fmt::format("{}{}{} (batch {}, {} process{}{}, {} ms)",
+                        text.empty() ? "" : ", ",
+                        counts[size] > 1 ? fmt::format("{} x ", counts[size]) : "",
+                        size_name(lattice, size),
+                        point.batch,
+                        point.processes,
+                        point.processes == 1 ? "" : "es",
+                        percent == 100 ? "" : fmt::format(", {} % of the threads", percent),
+                        report::grouped_text(point.latency.to_seconds() * 1000, 0));
+  }
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
 std::string instances_text(const serve::LayoutLattice& lattice,
@@ -110,7 +135,11 @@ void add_fleet_fields(const FleetAnswer& answer, Json& document) {
   document["tenants"] = std::move(tenants);
 }
 
-std::string fleet_tables_text(const FleetAnswer& answer) {
+FleetDetail fleet_detail(const Context& context) {
+  return context.output.is_wide() ? FleetDetail::kOperatingPoints : FleetDetail::kInstances;
+}
+
+std::string fleet_tables_text(const FleetAnswer& answer, FleetDetail detail) {
   const serve::LayoutLattice& lattice = *answer.input->lattice;
   report::Table tenants({{"TENANT"},
                          {"RATE/S", Align::kRight},
@@ -119,11 +148,14 @@ std::string fleet_tables_text(const FleetAnswer& answer) {
                          {"INSTANCES"}});
   for (std::size_t i = 0; i < answer.problem.tenants.size(); ++i) {
     const serve::FleetTenant& tenant = answer.problem.tenants[i];
+    const serve::SizeTable<int>& counts = answer.plan.instances[i];
     tenants.add_row({quoted_for_message(tenant.name),
                      report::grouped_text(tenant.rate_rps, 1),
                      report::grouped_text(answer.plan.served_rps[i], 1),
-                     report::grouped_text(capacity_of(tenant, answer.plan.instances[i]), 1),
-                     instances_text(lattice, answer.plan.instances[i])});
+                     report::grouped_text(capacity_of(tenant, counts), 1),
+                     detail == FleetDetail::kInstances
+                         ? instances_text(lattice, counts)
+                         : operating_points_text(lattice, answer.input->tenants[i], counts)});
   }
   report::Table layouts({{"LAYOUT"}, {"GPUS", Align::kRight}});
   for (const serve::LayoutCount& count : answer.plan.layouts) {

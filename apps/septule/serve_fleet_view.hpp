@@ -24,8 +24,13 @@ std::string instances_text(const serve::LayoutLattice& lattice,
 /// What min-gpus, max-goodput and plan share: "layouts", "tenants", "method", "timing"
 /// (docs/output.md).
 void add_fleet_fields(const FleetAnswer& answer, nlohmann::ordered_json& document);
+
+/// What a table says of the instances of a tenant; kOperatingPoints: batch and processes of each
+/// (-o wide).
+enum class FleetDetail { kInstances, kOperatingPoints };
+FleetDetail fleet_detail(const Context& context);
 /// A row for each tenant and for each layout.
-std::string fleet_tables_text(const FleetAnswer& answer);
+std::string fleet_tables_text(const FleetAnswer& answer, FleetDetail detail);
 
 /// (bound - value) / value of a goodput; 0 for an answer of 0.
 double goodput_gap(double value, double bound);

@@ -72,7 +72,8 @@ Result<const gpu::Geometry*> serving_gpu(const Invocation& invocation,
     return model;
   }
   const gpu::Geometry* there = node->gpus.front().geometry;
-  say_note(fmt::format("profiles of {} stand for {}", model->key(), there->key()));
+  say_warning(fmt::format(
+      "profiles measured on {} are taken for {} as they are", model->key(), there->key()));
   return there;
 }
 

@@ -97,13 +97,21 @@ Status keep_free_gpus(std::optional<gpu::Inventory>& node, const ServeInput& inp
   if (!node) {
     return {};
   }
-  std::erase_if(node->gpus,
-                [&](const gpu::ObservedGpu& gpu) { return gpu.geometry != input.geometry; });
-  if (node->gpus.empty()) {
+  const auto is_other = [&](const gpu::ObservedGpu& gpu) { return gpu.geometry != input.geometry; };
+  if (std::ranges::all_of(node->gpus, is_other)) {
     return Error{
         ErrorCode::kNotFound,
         fmt::format("--state: the node has no {}; --gpu names another", input.geometry->key())};
   }
+  for (const gpu::ObservedGpu& gpu : node->gpus) {
+    if (is_other(gpu)) {
+      say_note(fmt::format("GPU {} ({}) is left out: the plan is for {}",
+                           gpu.index.value(),
+                           gpu.geometry->key(),
+                           input.geometry->key()));
+    }
+  }
+  std::erase_if(node->gpus, is_other);
   leave_out_held(*node, input);
   if (node->gpus.empty()) {
     return Error{

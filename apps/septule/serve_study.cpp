@@ -296,7 +296,7 @@ Result<std::vector<report::ServingPolicyRuns>> run_serve_study(const ServeStudy&
       policies.push_back(std::move(result));
       continue;
     }
-    say_warning(fmt::format("policy {} is left out: {}", result.name, error->message));
+    say_warning(fmt::format("left out: {}", error->message));
     last = error;
   }
   return policies.empty() && last ? Result<std::vector<report::ServingPolicyRuns>>(*last)

@@ -64,8 +64,8 @@ class TenantCollector {
     }
     const std::string& measured = tenant.profile.gpu;
     if (!options_.gpu.empty() && !measured.empty() && measured != options_.gpu) {
-      std::string note =
-          fmt::format("profiles of {} stand for {}", one_line(measured), options_.gpu);
+      std::string note = fmt::format(
+          "profiles measured on {} are taken for {} as they are", one_line(measured), options_.gpu);
       if (std::ranges::find(file_.notes, note) == file_.notes.end()) {
         file_.notes.push_back(std::move(note));
       }

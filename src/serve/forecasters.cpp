@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/portable_math.hpp"
 #include "base/text.hpp"
@@ -317,11 +318,12 @@ Result<std::unique_ptr<Forecaster>> make_forecaster(std::string_view name,
     names.emplace_back(variant.name);
   }
   const std::vector<std::string> near = nearest_names(name, names, 2);
-  return Error{ErrorCode::kNotFound,
-               fmt::format("there is no forecaster {}; {}",
-                           quoted_for_message(name),
-                           near.empty() ? "there are " + joined_with_and(names)
-                                        : "did you mean " + joined_with_and(near) + "?")};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("there is no forecaster {}; {}",
+                  quoted_for_message(name),
+                  near.empty() ? "there are " + joined_with_and(names)
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")))};
 }
 
 }  // namespace septule::serve

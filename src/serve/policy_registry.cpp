@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "serve/migrator_mode.hpp"
@@ -128,11 +129,12 @@ Result<const ServingPolicyVariant*> find_serving_policy(std::string_view name) {
     names.emplace_back(variant.name);
   }
   const std::vector<std::string> near = nearest_names(name, names, 2);
-  return Error{ErrorCode::kNotFound,
-               fmt::format("there is no serving policy {}; {}",
-                           quoted_for_message(name),
-                           near.empty() ? "there are " + joined_with_and(names)
-                                        : "did you mean " + joined_with_and(near) + "?")};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("there is no serving policy {}; {}",
+                  quoted_for_message(name),
+                  near.empty() ? "there are " + joined_with_and(names)
+                               : fmt::format("did you mean {}?", fmt::join(near, " or ")))};
 }
 
 Result<std::unique_ptr<ServingPolicy>> make_serving_policy(std::string_view name,

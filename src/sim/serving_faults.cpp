@@ -1,6 +1,7 @@
 // Why orders cannot be carried out: the rest of sim/serving_fleet.hpp.
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,10 @@ namespace {
 
 void append(std::vector<std::string>& all, std::vector<std::string> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+std::string trust_group_text(const serve::Tenant& tenant) {
+  return tenant.trust_group.empty() ? "no trust group" : "trust group " + tenant.trust_group;
 }
 
 }  // namespace
@@ -97,8 +102,13 @@ std::vector<std::string> ServingFleet::find_occupant_faults(
       if (other->tenant >= 0 && other->tenant < tenant_count &&
           setup_->tenants[static_cast<std::size_t>(other->tenant)].tenant.trust_group !=
               tenant.trust_group) {
-        faults.push_back(fmt::format(
-            "GPU {}: {} shares an instance with another trust group", gpu, tenant.name));
+        const serve::Tenant& peer = setup_->tenants[static_cast<std::size_t>(other->tenant)].tenant;
+        faults.push_back(fmt::format("GPU {}: {} ({}) would share an instance with {} ({})",
+                                     gpu,
+                                     tenant.name,
+                                     trust_group_text(tenant),
+                                     peer.name,
+                                     trust_group_text(peer)));
       }
     }
   }

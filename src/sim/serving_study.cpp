@@ -157,7 +157,7 @@ Result<job::ServingRecord> ServingStudy::run_trial(const ServingTrial& trial) co
   record.forecaster = spec_.forecaster;
   if (!record.violations.empty()) {
     return Error{ErrorCode::kFailed,
-                 fmt::format("{} from {} s on with seed {}: {}",
+                 fmt::format("policy {} cannot serve these tenants (run from {} s, seed {}): {}",
                              record.policy,
                              window.begin.to_seconds(),
                              trial.seed,

@@ -196,7 +196,9 @@ TEST(TenantFile, Notes_SayWhatStandsForWhat) {
   // Notes of the profiles, and that another GPU's profiles are used.
   const auto file = read(bert(""), {.load = {}, .gpu = "H100-80GB-SXM"});
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_THAT(file->notes, ElementsAre("profiles of A100-80GB stand for H100-80GB-SXM"));
+  EXPECT_THAT(
+      file->notes,
+      ElementsAre("profiles measured on A100-80GB are taken for H100-80GB-SXM as they are"));
 }
 
 TEST(TenantFile, MissingFile_KeepsTheLoadersCode) {

@@ -353,15 +353,16 @@ TEST(ServingSim, IllegalOrders_AreRefusedWithAReason) {
   for (const std::string& violation : run->violations) {
     all += violation + "\n";
   }
-  for (const char* text : {"1 s: GPU 0:",
-                           "2 s: GPU 0: the shares of an instance are 120 %",
-                           "2 s: GPU 0: a has nothing to retrain",
-                           "3 s: GPU 0: there is no tenant 7",
-                           "4 s: the order names 0 GPUs, there are 1",
-                           "5 s: GPU 0: the whole GPU is no instance beside others",
-                           "6 s: GPU 0: a has batch 4, 0 processes",
-                           "7 s: GPU 0: a is twice in one instance",
-                           "8 s: GPU 0: b shares an instance with another trust group"}) {
+  for (const char* text :
+       {"1 s: GPU 0:",
+        "2 s: GPU 0: the shares of an instance are 120 %",
+        "2 s: GPU 0: a has nothing to retrain",
+        "3 s: GPU 0: there is no tenant 7",
+        "4 s: the order names 0 GPUs, there are 1",
+        "5 s: GPU 0: the whole GPU is no instance beside others",
+        "6 s: GPU 0: a has batch 4, 0 processes",
+        "7 s: GPU 0: a is twice in one instance",
+        "8 s: GPU 0: b (trust group other) would share an instance with a (no trust group)"}) {
     EXPECT_THAT(all, testing::HasSubstr(text));
   }
   EXPECT_DOUBLE_EQ(run->tenants[0].in_slo, 120);

@@ -33,9 +33,9 @@ Json max_goodput_document(const FleetAnswer& answer) {
   return document;
 }
 
-std::string max_goodput_text(const FleetAnswer& answer) {
+std::string max_goodput_text(const FleetAnswer& answer, FleetDetail detail) {
   const serve::FleetPlan& plan = answer.plan;
-  std::string text = fleet_tables_text(answer) + "\n";
+  std::string text = fleet_tables_text(answer, detail) + "\n";
   double arriving = 0;
   double served = 0;
   for (std::size_t i = 0; i < answer.problem.tenants.size(); ++i) {
@@ -43,11 +43,12 @@ std::string max_goodput_text(const FleetAnswer& answer) {
     served += plan.served_rps[i];
   }
   text += fmt::format(
-      "goodput {} per second on {} GPU{}; {} of {} requests per second within "
+      "goodput {} per second on {} GPU{} of {}; {} of {} requests per second within "
       "their SLOs ({})\n",
       report::grouped_text(plan.goodput_rps, 2),
       plan.gpus,
       plan.gpus == 1 ? "" : "s",
+      answer.input->geometry->key(),
       report::grouped_text(served, 1),
       report::grouped_text(arriving, 1),
       plan.method);
@@ -79,7 +80,11 @@ Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
   answer.solve_time = Duration::nanoseconds(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   return print_fleet(
-      answer, node, invocation, context, {max_goodput_document(answer), max_goodput_text(answer)});
+      answer,
+      node,
+      invocation,
+      context,
+      {max_goodput_document(answer), max_goodput_text(answer, fleet_detail(context))});
 }
 
 std::vector<OptionRecord> max_goodput_options() {
@@ -121,7 +126,7 @@ Command serve_max_goodput_command() {
                         {"septule serve max-goodput --tenants tenants.yaml --gpus 4 --demand mean "
                          "-o json",
                          "at their mean rates, as data"}},
-           .exit_codes = {0, 1, 2, 3, 4}},
+           .exit_codes = {0, 1, 2, 3, 4, 5}},
       .run = run_max_goodput};
 }
 

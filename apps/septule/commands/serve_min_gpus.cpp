@@ -35,13 +35,15 @@ Json min_gpus_document(const FleetAnswer& answer) {
   return document;
 }
 
-std::string min_gpus_text(const FleetAnswer& answer) {
+std::string min_gpus_text(const FleetAnswer& answer, FleetDetail detail) {
   const serve::FleetPlan& plan = answer.plan;
-  std::string text = fleet_tables_text(answer) + "\n";
-  text += fmt::format("{} GPU{}, {} compute slices given to tenants ({})\n",
+  std::string text = fleet_tables_text(answer, detail) + "\n";
+  text += fmt::format("{} GPU{} of {}, {} compute slice{} given to tenants ({})\n",
                       plan.gpus,
                       plan.gpus == 1 ? "" : "s",
+                      answer.input->geometry->key(),
                       plan.gpcs,
+                      plan.gpcs == 1 ? "" : "s",
                       plan.method);
   text += plan.gpus_bound == plan.gpus
               ? std::string("proven: no plan uses fewer GPUs\n")
@@ -113,8 +115,11 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   if (const auto there = gpu_limit(invocation, node); there && answer.plan.gpus > *there) {
     return print_too_small(answer, *there, invocation, context);
   }
-  return print_fleet(
-      answer, node, invocation, context, {min_gpus_document(answer), min_gpus_text(answer)});
+  return print_fleet(answer,
+                     node,
+                     invocation,
+                     context,
+                     {min_gpus_document(answer), min_gpus_text(answer, fleet_detail(context))});
 }
 
 std::vector<OptionRecord> min_gpus_options() {
