@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 bool serves_on(const Label& label, std::size_t size) {
   return std::ranges::any_of(
