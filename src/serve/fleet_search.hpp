@@ -16,11 +16,13 @@ struct FleetAssignment {
   double cost = 0;  ///< in the stage's terms
 };
 
+/// What a search begins with and when it may end.
 struct FleetSearchOptions {
   FleetAssignment seed;     ///< a plan of the stage, with its cost
   double gap_absolute = 0;  ///< a plan so close above the bound will do
 };
 
+/// The best plan found, in the stage's terms.
 struct FleetSearchResult {
   FleetAssignment best;
   /// No plan costs less. For Values::kWhole a whole number.

@@ -20,6 +20,7 @@ struct GraphInput {
   std::vector<SizeTable<int>> beside;
 };
 
+/// The optimum of the program on the graph.
 struct GraphAnswer {
   double value = 0;  ///< minus infinity if no state keeps the floors
   /// By step, what is owned in it; only with the way back.

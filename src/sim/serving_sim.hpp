@@ -42,6 +42,7 @@ enum class HandOver {
   kWarmedUp,  ///< it goes on until they are ready, where both may share an MPS server
 };
 
+/// How a run is simulated. A plain value.
 struct ServingSimOptions {
   ServingMode mode = ServingMode::kFluid;
   ArrivalDraw arrivals = ArrivalDraw::kPoisson;

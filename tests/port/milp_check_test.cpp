@@ -13,16 +13,9 @@ namespace septule::port {
 namespace {
 
 using test::integer_column;
+using test::knapsack;
 using test::milp_row;
 using ::testing::HasSubstr;
-
-MilpProblem knapsack() {
-  MilpProblem problem;
-  problem.goal = MilpGoal::kMaximise;
-  problem.columns = {integer_column(5, 0, 1), integer_column(4, 0, 3)};
-  problem.rows = {milp_row(-kMilpUnlimited, 6, {{0, 3}, {1, 2}})};
-  return problem;
-}
 
 std::string complaint(const MilpProblem& problem) {
   const Status status = validate(problem);

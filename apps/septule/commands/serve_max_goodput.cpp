@@ -82,24 +82,6 @@ Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
       answer, node, invocation, context, {max_goodput_document(answer), max_goodput_text(answer)});
 }
 
-std::vector<OptionRecord> max_goodput_options() {
-  std::vector<OptionRecord> options = serve_input_options();
-  options.push_back(demand_option());
-  options.push_back({.name = "gpus",
-                     .short_name = 'n',
-                     .value = "N",
-                     .text = "How many GPUs there are, unless --state says it.",
-                     .min = 1,
-                     .max = 10000,
-                     .is_integer = true});
-  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
-    options.insert(options.end(), more.begin(), more.end());
-  }
-  options.push_back(output_option());
-  options.push_back(verbose_option());
-  return options;
-}
-
 }  // namespace
 
 Command serve_max_goodput_command() {
@@ -115,7 +97,7 @@ Command serve_max_goodput_command() {
                 "With --state the plan is mapped onto the GPUs of that node, and --emit prints the "
                 "moves as a shell script. Nothing is changed."},
            .arguments = {},
-           .options = max_goodput_options(),
+           .options = serve_fleet_options("How many GPUs there are, unless --state says it."),
            .examples = {{"septule serve max-goodput --tenants tenants.yaml --gpus 2",
                          "what can two A100-80GB do for these tenants at their peaks?"},
                         {"septule serve max-goodput --tenants tenants.yaml --gpus 4 --demand mean "

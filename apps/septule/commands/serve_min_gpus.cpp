@@ -117,25 +117,6 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
       answer, node, invocation, context, {min_gpus_document(answer), min_gpus_text(answer)});
 }
 
-std::vector<OptionRecord> min_gpus_options() {
-  std::vector<OptionRecord> options = serve_input_options();
-  options.push_back(demand_option());
-  options.push_back({.name = "gpus",
-                     .short_name = 'n',
-                     .value = "N",
-                     .text = "How many GPUs there are; fewer than needed is exit 5. Without it and "
-                             "--state: as many as it takes.",
-                     .min = 1,
-                     .max = 10000,
-                     .is_integer = true});
-  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
-    options.insert(options.end(), more.begin(), more.end());
-  }
-  options.push_back(output_option());
-  options.push_back(verbose_option());
-  return options;
-}
-
 }  // namespace
 
 Command serve_min_gpus_command() {
@@ -151,7 +132,9 @@ Command serve_min_gpus_command() {
                 "touched as possible, and --emit prints the moves as a shell script, new instances "
                 "before old ones go. Nothing is changed."},
            .arguments = {},
-           .options = min_gpus_options(),
+           .options = serve_fleet_options(
+               "How many GPUs there are; fewer than needed is exit 5. Without it and "
+               "--state: as many as it takes."),
            .examples = {{"septule serve min-gpus --tenants tenants.yaml",
                          "how few A100-80GB serve these tenants at their peaks?"},
                         {"septule serve min-gpus --profiles serving_profile.csv --tenants "
