@@ -1,6 +1,7 @@
 #include "serve/tenant_split.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.hpp"

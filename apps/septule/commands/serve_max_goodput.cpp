@@ -1,6 +1,4 @@
 // septule serve max-goodput: the most that so many GPUs can serve within SLOs, with a bound.
-#include <chrono>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +9,6 @@
 #include "septule/serve_moves.hpp"
 #include "septule/serve_node.hpp"
 #include "septule/serve_solver.hpp"
-#include "serve/fleet_plan.hpp"
 
 namespace septule::app {
 
@@ -69,15 +66,10 @@ Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const ServeInput input,
               load_serve_input(invocation, context, node ? &*node : nullptr));
   SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
-  SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
   SEPTULE_TRY(answer.problem,
               fleet_problem_of(input, invocation.text("demand"), gpu_limit(invocation, node)));
-  const auto begin = std::chrono::steady_clock::now();
-  SEPTULE_TRY(answer.plan,
-              serve::plan_max_goodput(answer.problem, fleet_options(invocation, solver.get())));
-  answer.solve_time = Duration::nanoseconds(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  SEPTULE_TRY_STATUS(solve_fleet(invocation, serve::FleetGoal::kBestGoodput, answer));
   return print_fleet(
       answer, node, invocation, context, {max_goodput_document(answer), max_goodput_text(answer)});
 }

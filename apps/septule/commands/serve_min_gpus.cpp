@@ -1,6 +1,4 @@
 // septule serve min-gpus: the fewest GPUs that serve every tenant within its SLO, with proof.
-#include <chrono>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +8,6 @@
 #include "septule/serve_moves.hpp"
 #include "septule/serve_node.hpp"
 #include "septule/serve_solver.hpp"
-#include "serve/fleet_plan.hpp"
 
 namespace septule::app {
 
@@ -101,15 +98,10 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const ServeInput input,
               load_serve_input(invocation, context, node ? &*node : nullptr));
   SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
-  SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
-  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
-  const auto begin = std::chrono::steady_clock::now();
   // Without the limit, so that the answer says how many would do.
-  SEPTULE_TRY(answer.plan,
-              serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get())));
-  answer.solve_time = Duration::nanoseconds(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
+  SEPTULE_TRY_STATUS(solve_fleet(invocation, serve::FleetGoal::kAllServed, answer));
   if (const auto there = gpu_limit(invocation, node); there && answer.plan.gpus > *there) {
     return print_too_small(answer, *there, invocation, context);
   }
