@@ -52,6 +52,8 @@ class FleetSearch {
   static bool is_later(const Open& a, const Open& b);
   bool take_next();
   void push(Open nearer, Open farther);
+  /// The two sides of a count that is not whole, the nearer one first.
+  void push_sides(double value, Open below, Open above);
   double cost_max() const;
   double whole_bound(double bound) const;
   void consider(FleetAssignment found);

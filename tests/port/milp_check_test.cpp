@@ -100,5 +100,21 @@ TEST(MilpCheck, Seed_WrongLengthIsRefused) {
   EXPECT_FALSE(validate_seed(knapsack(), std::vector<double>{0}));
 }
 
+TEST(MilpCheck, WithoutColumns_AnsweredWithoutASolver) {
+  // Aim: rows of nothing hold or not; a problem with columns is left to solvers.
+  MilpProblem problem;
+  problem.rows = {milp_row(-1, 1, {})};
+  const auto fine = solution_without_columns(problem);
+  ASSERT_TRUE(fine);
+  EXPECT_EQ(fine->outcome, MilpOutcome::kOptimal);
+  EXPECT_EQ(fine->bound, 0.0);
+  problem.rows = {milp_row(1, 2, {})};
+  const auto none = solution_without_columns(problem);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->outcome, MilpOutcome::kInfeasible);
+  EXPECT_FALSE(none->bound);
+  EXPECT_FALSE(solution_without_columns(knapsack()));
+}
+
 }  // namespace
 }  // namespace septule::port
