@@ -19,7 +19,8 @@ struct WindowShape {
   double churn = 0.5;       ///< creation cost: this share of what the tenant earns in a warm-up
   WarmUpQuantile warm_up = WarmUpQuantile::kP90;
   /// kNone: instances are handed over all the same, only no plan counts on it. Counting on it hides
-  /// more of the warm-ups, but plans then follow each scenario of the forecast (docs/benchmarks.md).
+  /// more of the warm-ups, but plans then follow each scenario of the forecast
+  /// (docs/benchmarks.md).
   HandOver hand_over = HandOver::kNone;
 };
 
