@@ -124,14 +124,6 @@ inline Result<ServingMixes> read_serving_mixes(const interop::InputText& input,
   return out;
 }
 
-inline double mean_rate(const serve::RateSeries& rate) {
-  double sum = 0;
-  for (const double value : rate.values) {
-    sum += value;
-  }
-  return sum / static_cast<double>(rate.values.size());
-}
-
 /// The greatest factor at which the best static labelled layout of one GPU (inference only) serves
 /// the mean rates of these tenants, were they constant.
 inline double static_capacity(const serve::LayoutLattice& lattice,
@@ -152,7 +144,7 @@ inline double static_capacity(const serve::LayoutLattice& lattice,
       for (std::size_t size = 0; size < serve::kSizesMax; ++size) {
         capacity += counts[m][size] * tenants[m].throughput_rps(static_cast<int>(size));
       }
-      least = std::min(least, capacity / mean_rate(tenants[m].tenant.rate));
+      least = std::min(least, capacity / tenants[m].tenant.rate.mean());
     }
     best = std::max(best, least);
   }

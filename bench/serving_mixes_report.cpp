@@ -257,7 +257,7 @@ Outcomes run_mix(const bench::ServingMix& mix,
   for (const serve::AdmittedTenant& tenant : made.tenants) {
     fmt::print("{}: mean {:.1f}/s, peak {:.1f}/s\n",
                tenant.tenant.name,
-               bench::mean_rate(tenant.tenant.rate),
+               tenant.tenant.rate.mean(),
                tenant.tenant.rate.peak());
   }
   fmt::print(

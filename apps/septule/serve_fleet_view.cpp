@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "report/number_text.hpp"
 #include "report/table.hpp"
+#include "serve/fleet_pricing.hpp"
 
 namespace septule::app {
 
@@ -18,14 +19,6 @@ using report::Align;
 
 std::string size_name(const serve::LayoutLattice& lattice, std::size_t size) {
   return lattice.geometry().profile(lattice.sizes()[size].profile).name;
-}
-
-double capacity_of(const serve::FleetTenant& tenant, const serve::SizeTable<int>& counts) {
-  double sum = 0;
-  for (std::size_t size = 0; size < counts.size(); ++size) {
-    sum += counts[size] * tenant.throughput[size];
-  }
-  return sum;
 }
 
 /// What the layouts hold beyond what tenants get.
@@ -129,7 +122,7 @@ void add_fleet_fields(const FleetAnswer& answer, Json& document) {
         {{"name", tenant.name},
          {"rate_rps", tenant.rate_rps},
          {"served_rps", answer.plan.served_rps[i]},
-         {"capacity_rps", capacity_of(tenant, counts)},
+         {"capacity_rps", serve::capacity_of(tenant, counts)},
          {"instances", instances_document(lattice, answer.input->tenants[i], counts)}});
   }
   document["tenants"] = std::move(tenants);
@@ -152,7 +145,7 @@ std::string fleet_tables_text(const FleetAnswer& answer, FleetDetail detail) {
     tenants.add_row({quoted_for_message(tenant.name),
                      report::grouped_text(tenant.rate_rps, 1),
                      report::grouped_text(answer.plan.served_rps[i], 1),
-                     report::grouped_text(capacity_of(tenant, counts), 1),
+                     report::grouped_text(serve::capacity_of(tenant, counts), 1),
                      detail == FleetDetail::kInstances
                          ? instances_text(lattice, counts)
                          : operating_points_text(lattice, answer.input->tenants[i], counts)});

@@ -162,6 +162,30 @@ Status admit_without_mps(ServeInput& input) {
   return {};
 }
 
+OptionRecord serving_gpus_option(double gpus_max) {
+  return {.name = "gpus",
+          .short_name = 'n',
+          .value = "N",
+          .text = "GPUs that serve.",
+          .default_text = "1",
+          .min = 1,
+          .max = gpus_max,
+          .is_integer = true};
+}
+
+std::optional<serve::WarmUpQuantile> warm_up_quantile(std::string_view text) {
+  if (text == "p50") {
+    return serve::WarmUpQuantile::kP50;
+  }
+  if (text == "p90") {
+    return serve::WarmUpQuantile::kP90;
+  }
+  if (text == "p99") {
+    return serve::WarmUpQuantile::kP99;
+  }
+  return std::nullopt;
+}
+
 OptionRecord demand_option() {
   return {.name = "demand",
           .value = "RATE",

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options.hpp"
@@ -38,6 +40,11 @@ Result<ServeInput> load_serve_input(const Invocation& invocation,
 
 /// The same tenants with one process for each instance.
 Status admit_without_mps(ServeInput& input);
+
+/// How many GPUs serve, 1 without it (option --gpus).
+OptionRecord serving_gpus_option(double gpus_max);
+/// The quantile that the option --warm-up names; nothing for anything else ("drawn").
+std::optional<serve::WarmUpQuantile> warm_up_quantile(std::string_view text);
 
 /// Which rate of a trace one moment's plan is for (option --demand).
 OptionRecord demand_option();

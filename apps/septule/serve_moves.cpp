@@ -16,6 +16,7 @@
 #include "septule/transition_view.hpp"
 #include "serve/fleet_mapping.hpp"
 #include "serve/fleet_moves.hpp"
+#include "serve/fleet_moves_checker.hpp"
 #include "serve/gpu_holding.hpp"
 
 namespace septule::app {
@@ -56,11 +57,17 @@ Result<serve::FleetMoves> ordered(const FleetAnswer& answer,
     throughput.push_back(answer.problem.tenants[m].throughput);
     need.push_back(answer.plan.served_rps[m]);
   }
-  return serve::order_moves({.lattice = answer.input->lattice.get(),
-                             .throughput = throughput,
-                             .need_rps = need,
-                             .from = from,
-                             .to = to});
+  const serve::FleetMovesProblem problem{.lattice = answer.input->lattice.get(),
+                                         .throughput = throughput,
+                                         .need_rps = need,
+                                         .from = from,
+                                         .to = to};
+  SEPTULE_TRY(serve::FleetMoves moves, serve::order_moves(problem));
+  if (const std::vector<std::string> faults = serve::check_moves(problem, moves); !faults.empty()) {
+    return Error{ErrorCode::kFailed,
+                 fmt::format("the independent checker refuses the moves: {}", faults.front())};
+  }
+  return moves;
 }
 
 Result<NodeMoves> moves_of(const FleetAnswer& answer,

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
+#include "septule/serve_solver.hpp"
 
 namespace septule::app {
 
@@ -65,6 +66,24 @@ std::vector<OptionRecord> serve_node_options() {
           {.name = "emit",
            .text = "Print a shell script that makes the instances, new ones before old ones go "
                    "where there is room, not the table."}};
+}
+
+std::vector<OptionRecord> serve_fleet_options(std::string gpus_text) {
+  std::vector<OptionRecord> options = serve_input_options();
+  options.push_back(demand_option());
+  options.push_back({.name = "gpus",
+                     .short_name = 'n',
+                     .value = "N",
+                     .text = std::move(gpus_text),
+                     .min = 1,
+                     .max = 10000,
+                     .is_integer = true});
+  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
+  options.push_back(output_option());
+  options.push_back(verbose_option());
+  return options;
 }
 
 Status check_emit(const Invocation& invocation, const Context& context) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/options.hpp"
@@ -14,6 +15,8 @@ namespace septule::app {
 
 /// Options of commands whose plan can be mapped onto a node: --state, --emit.
 std::vector<OptionRecord> serve_node_options();
+/// All options of min-gpus and max-goodput. `gpus_text`: what --gpus says there.
+std::vector<OptionRecord> serve_fleet_options(std::string gpus_text);
 /// kUsage where --emit and -o are both given.
 Status check_emit(const Invocation& invocation, const Context& context);
 

@@ -268,14 +268,7 @@ serve::GoodputJudgement judged(const serve::GoodputProblem& problem,
 }  // namespace
 
 std::vector<OptionRecord> plan_settings_options() {
-  return {{.name = "gpus",
-           .short_name = 'n',
-           .value = "N",
-           .text = "GPUs that serve.",
-           .default_text = "1",
-           .min = 1,
-           .max = 64,
-           .is_integer = true},
+  return {serving_gpus_option(64),
           {.name = "begin",
            .value = "SECONDS",
            .text = "Where in the rates the window begins.",
@@ -365,10 +358,8 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
     settings.window.step_count =
         invocation.is_given("steps") ? settings.window.step_count : usual.step_count;
   }
-  const std::string quantile = invocation.text("warm-up");
-  settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
-                            : quantile == "p99" ? serve::WarmUpQuantile::kP99
-                                                : serve::WarmUpQuantile::kP90;
+  settings.window.warm_up =
+      warm_up_quantile(invocation.text("warm-up")).value_or(serve::WarmUpQuantile::kP90);
   settings.method = invocation.text("method");
   settings.time_limit = seconds_to_duration(invocation.number("time-limit"));
   const std::string& model = input.geometry->key();

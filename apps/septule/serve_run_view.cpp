@@ -34,14 +34,6 @@ Json tenant_document(const job::ServingTenantRecord& tenant) {
           {"retraining", std::move(retraining)}};
 }
 
-std::string share_text(double part, double whole) {
-  return whole > 0 ? report::fixed_text(100 * part / whole, 2) + " %" : std::string("N/A");
-}
-
-std::string ms_text(const std::optional<double>& value) {
-  return value ? report::fixed_text(*value, 1) : std::string("N/A");
-}
-
 }  // namespace
 
 Json serving_run_document(const job::ServingRecord& run) {
@@ -94,11 +86,11 @@ std::string serving_run_text(const job::ServingRecord& run) {
   for (const job::ServingTenantRecord& tenant : run.tenants) {
     table.add_row({quoted_for_message(tenant.name),
                    report::grouped_text(tenant.arrived, 0),
-                   share_text(tenant.in_slo, tenant.arrived),
-                   share_text(tenant.goodput, tenant.in_slo),
+                   report::part_text(tenant.in_slo, tenant.arrived),
+                   report::part_text(tenant.goodput, tenant.in_slo),
                    report::grouped_text(tenant.goodput, 1),
-                   ms_text(tenant.p50_ms),
-                   ms_text(tenant.p99_ms),
+                   report::known_text(tenant.p50_ms, 1),
+                   report::known_text(tenant.p99_ms, 1),
                    fmt::format("{} of {}",
                                tenant.retrainings_done,
                                tenant.retrainings_done + tenant.retrainings_missed)});

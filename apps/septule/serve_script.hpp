@@ -19,6 +19,7 @@ struct InstanceUse {
   serve::Role role = serve::Role::kServe;
   serve::OperatingPoint point;  ///< of serving
 };
+/// `placement` indexes LayoutLattice::placements(). The GPU is the caller's to fill in.
 InstanceUse instance_use(const serve::LayoutLattice& lattice,
                          int placement,
                          const serve::AdmittedTenant& tenant,

@@ -1,22 +1,19 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "base/options.hpp"
-#include "port/milp_solver.hpp"
 #include "septule/app.hpp"
-#include "serve/fleet_plan.hpp"
+#include "septule/serve_fleet_view.hpp"
+#include "serve/fleet_checker.hpp"
 
 namespace septule::app {
 
 /// Options of commands that plan a fleet: who solves, for how long, how close will do.
 std::vector<OptionRecord> serve_solver_options();
 
-/// The solver that --solver names; null = our own search alone. kUsage where CBC was asked for by
-/// name and is not built in.
-Result<std::unique_ptr<port::MilpSolver>> serve_solver(const Invocation& invocation);
-/// What --time-limit, --gap and --budget say. `solver` may be null and outlives the options.
-serve::FleetOptions fleet_options(const Invocation& invocation, port::MilpSolver* solver);
+/// Plans answer.problem by these options; fills in the plan and how long it took. A plan that the
+/// independent checker (serve/fleet_checker.hpp) refuses is kFailed.
+Status solve_fleet(const Invocation& invocation, serve::FleetGoal goal, FleetAnswer& answer);
 
 }  // namespace septule::app

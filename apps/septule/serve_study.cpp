@@ -31,20 +31,6 @@ std::vector<std::string> forecaster_names() {
   return names;
 }
 
-std::optional<serve::WarmUpQuantile> warm_up_option(const Invocation& invocation) {
-  const std::string text = invocation.text("warm-up");
-  if (text == "p50") {
-    return serve::WarmUpQuantile::kP50;
-  }
-  if (text == "p90") {
-    return serve::WarmUpQuantile::kP90;
-  }
-  if (text == "p99") {
-    return serve::WarmUpQuantile::kP99;
-  }
-  return std::nullopt;  // drawn anew for each start
-}
-
 sim::ServingSimOptions sim_options(const Invocation& invocation) {
   sim::ServingSimOptions options;
   options.mode =
@@ -55,21 +41,14 @@ sim::ServingSimOptions sim_options(const Invocation& invocation) {
                                                        : sim::LateAnswers::kDropped;
   options.start = invocation.text("begin-state") == "ready" ? sim::ServingStart::kReady
                                                             : sim::ServingStart::kCold;
-  options.warm_up = warm_up_option(invocation);
+  options.warm_up = warm_up_quantile(invocation.text("warm-up"));  // else drawn for each start
   return options;
 }
 
 }  // namespace
 
 std::vector<OptionRecord> serve_study_options() {
-  return {{.name = "gpus",
-           .short_name = 'n',
-           .value = "N",
-           .text = "GPUs that serve.",
-           .default_text = "1",
-           .min = 1,
-           .max = 1000,
-           .is_integer = true},
+  return {serving_gpus_option(1000),
           {.name = "forecaster",
            .value = "NAME",
            .text = "What policies foretell rates with; oracle: they know what will come.",

@@ -40,6 +40,12 @@ Error DataReader::error(const DataNode& node, std::string_view path, std::string
 Status DataReader::expect_map(const DataNode& node,
                               std::string_view path,
                               std::initializer_list<std::string_view> known) const {
+  return expect_map(node, path, std::span(known.begin(), known.size()));
+}
+
+Status DataReader::expect_map(const DataNode& node,
+                              std::string_view path,
+                              std::span<const std::string_view> known) const {
   if (node.kind != DataNode::Kind::kMap) {
     return error(node, path, fmt::format("is {}; expected a map of fields", described(node)));
   }

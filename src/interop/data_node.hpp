@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ class DataReader {
   Status expect_map(const DataNode& node,
                     std::string_view path,
                     std::initializer_list<std::string_view> known) const;
+  Status expect_map(const DataNode& node,
+                    std::string_view path,
+                    std::span<const std::string_view> known) const;
   Status expect_list(const DataNode& node, std::string_view path, std::size_t items_max) const;
   /// A required field of a map.
   Result<const DataNode*> required(const DataNode& map,

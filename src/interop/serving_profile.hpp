@@ -23,6 +23,7 @@ enum class ServingProfileFormat {
   kMlPerf,       ///< MLPerf inference results of MIG systems
   kGpulet,       ///< re-implementation of gpulet: MPS percentage x batch on a whole GPU
 };
+/// "parvagpu", for messages and documents; static lifetime.
 std::string_view serving_profile_format_name(ServingProfileFormat format);
 
 /// The profiles of one text. Rows of each model ascend by slices, batch, processes and share, and

@@ -13,13 +13,13 @@ namespace septule::interop {
 /// What a column says.
 enum class ProfileField {
   kModel,
-  kSlices,      ///< "2", "2g", "2g.20gb"; "none" = MIG off
-  kBatch,       ///<
-  kProcesses,   ///<
+  kSlices,  ///< "2", "2g", "2g.20gb"; "none" = MIG off
+  kBatch,
+  kProcesses,
   kShare,       ///< percent
   kThroughput,  ///< requests per second, all processes together
   kLatency,     ///< ms of a batch
-  kMeaning,     ///<
+  kMeaning,
   kMemoryGib,
   kMemoryMib,
   kSuspect,  ///< 0 or 1
@@ -30,6 +30,7 @@ enum class ProfileField {
 };
 inline constexpr int kProfileFieldCount = 15;
 
+/// A column of a published table and what it becomes.
 struct ProfileColumn {
   std::string_view name;
   ProfileField field = ProfileField::kUnused;
@@ -56,6 +57,7 @@ struct OtherTable {
   std::string_view other_column;
   std::string_view what;
 };
+/// All of them; static lifetime.
 std::span<const OtherTable> other_tables();
 
 /// Cells of one row by field; empty = not given.
@@ -77,6 +79,7 @@ struct ProfileRowText {
   const ProfileTable& table;
   const ProfileCells& cells;
 };
+/// kInvalidInput naming line and column for a cell that cannot be read or is out of range.
 Result<ServingProfileRow> read_profile_row(const ProfileRowText& row);
 
 }  // namespace septule::interop

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,19 +104,8 @@ Result<TenantFile> tenants_of_tree(const InputText& input,
   SEPTULE_TRY_STATUS(reader.expect_list(*tenants, "/tenants", kTenantsMax));
   const DataNode* defaults = root.find("defaults");
   if (defaults != nullptr) {
-    SEPTULE_TRY_STATUS(reader.expect_map(*defaults,
-                                         "/defaults",
-                                         {"gpu",
-                                          "profile",
-                                          "rate",
-                                          "slo_ms",
-                                          "weight",
-                                          "accuracy",
-                                          "warm_up",
-                                          "host_cores",
-                                          "trust_group",
-                                          "floor_share",
-                                          "retraining"}));
+    SEPTULE_TRY_STATUS(
+        reader.expect_map(*defaults, "/defaults", std::span(kTenantFields).subspan(2)));
   }
   TenantCollector collector(input, options);
   for (std::size_t i = 0; i < tenants->items.size(); ++i) {

@@ -17,6 +17,7 @@ namespace septule::interop {
 /// for is the caller's business, as is how large it may be (kRateTraceBytesMax is enough).
 using TextLoader = std::function<Result<std::string>(const std::string& name)>;
 
+/// What a file of tenants is read with.
 struct TenantFileOptions {
   TextLoader load;                            ///< empty = the text may name no files
   const ServingProfiles* profiles = nullptr;  ///< of tenants that name none; null = there are none

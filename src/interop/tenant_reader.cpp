@@ -85,21 +85,7 @@ Result<serve::Tenant> TenantReader::read(const DataNode& map,
                                          std::string_view gpu) {
   map_ = &map;
   path_ = path;
-  SEPTULE_TRY_STATUS(reader_.expect_map(map,
-                                        path,
-                                        {"name",
-                                         "model",
-                                         "gpu",
-                                         "profile",
-                                         "rate",
-                                         "slo_ms",
-                                         "weight",
-                                         "accuracy",
-                                         "warm_up",
-                                         "host_cores",
-                                         "trust_group",
-                                         "floor_share",
-                                         "retraining"}));
+  SEPTULE_TRY_STATUS(reader_.expect_map(map, path, kTenantFields));
   serve::Tenant tenant;
   SEPTULE_TRY(const DataNode* name, reader_.required(map, path, "name"));
   SEPTULE_TRY(tenant.name, reader_.name(*name, fmt::format("{}/name", path)));

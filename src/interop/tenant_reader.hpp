@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,21 @@
 #include "serve/tenant.hpp"
 
 namespace septule::interop {
+
+/// The fields of a tenant; all but the first two may be defaults.
+inline constexpr std::array<std::string_view, 13> kTenantFields = {"name",
+                                                                   "model",
+                                                                   "gpu",
+                                                                   "profile",
+                                                                   "rate",
+                                                                   "slo_ms",
+                                                                   "weight",
+                                                                   "accuracy",
+                                                                   "warm_up",
+                                                                   "host_cores",
+                                                                   "trust_group",
+                                                                   "floor_share",
+                                                                   "retraining"};
 
 /// Makes a tenant of a map of fields. Part of the reader of tenants: YAML, JSON and CSV all come
 /// down to such maps. `defaults` (null = none) is asked for every field that the map lacks. Borrows

@@ -23,6 +23,7 @@ struct ServingPoint {
   double forecast_rps = 0;  ///< what the policy expected; 0 where it expects nothing
 };
 
+/// What one tenant got in a run. Counts may be fractions in fluid mode.
 struct ServingTenantRecord {
   std::string name;
   double weight = 1;
@@ -52,6 +53,7 @@ struct ServingSpan {
   std::vector<Use> uses;  ///< by start
 };
 
+/// A whole run: figures, tenants, GPUs over time. A plain value.
 struct ServingRecord {
   std::string policy;
   std::string mode;  ///< "fluid", "request"; "plan" where nothing was simulated

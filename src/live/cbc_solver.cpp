@@ -481,10 +481,8 @@ Result<MilpSolution> CbcSolver::solve(const MilpProblem& problem,
                                       std::span<const double> seed) {
   SEPTULE_TRY_STATUS(port::validate(problem));
   SEPTULE_TRY_STATUS(port::validate_seed(problem, seed));
-  if (problem.columns.empty()) {
-    const bool is_solution = port::check_values(problem, {}).is_ok();
-    return MilpSolution{.outcome = is_solution ? MilpOutcome::kOptimal : MilpOutcome::kInfeasible,
-                        .bound = is_solution ? std::optional(0.0) : std::nullopt};
+  if (const auto known = port::solution_without_columns(problem)) {
+    return *known;
   }
   std::optional<Result<MilpSolution>> answer;
   try {

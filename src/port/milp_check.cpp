@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,15 @@ Status check_values(const MilpProblem& problem, std::span<const double> values) 
     }
   }
   return {};
+}
+
+std::optional<MilpSolution> solution_without_columns(const MilpProblem& problem) {
+  if (!problem.columns.empty()) {
+    return std::nullopt;
+  }
+  const bool is_solution = check_values(problem, {}).is_ok();
+  return MilpSolution{.outcome = is_solution ? MilpOutcome::kOptimal : MilpOutcome::kInfeasible,
+                      .bound = is_solution ? std::optional(0.0) : std::nullopt};
 }
 
 double objective_of(const MilpProblem& problem, std::span<const double> values) {

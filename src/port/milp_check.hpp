@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/result.hpp"
@@ -22,6 +23,9 @@ Status validate_seed(const MilpProblem& problem, std::span<const double> seed);
 /// bound and row kept within kMilpTolerance. kInvalidInput naming what is not otherwise. The
 /// independent judge of what solvers give. `problem` is valid.
 Status check_values(const MilpProblem& problem, std::span<const double> values);
+
+/// The answer to a valid problem without columns, which needs no solver; nothing for all others.
+std::optional<MilpSolution> solution_without_columns(const MilpProblem& problem);
 
 /// The objective of `values`, one for each column.
 double objective_of(const MilpProblem& problem, std::span<const double> values);

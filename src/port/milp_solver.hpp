@@ -50,6 +50,7 @@ struct MilpLimits {
   double gap_absolute = 0;
 };
 
+/// What a search ended with.
 enum class MilpOutcome {
   kOptimal,     ///< proved within the gaps asked for
   kFeasible,    ///< a limit ended the proof; `values` hold

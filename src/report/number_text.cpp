@@ -69,6 +69,14 @@ std::string change_text(double share) {
   return (is_signed ? "" : "+") + text + " %";
 }
 
+std::string part_text(double part, double whole) {
+  return whole > 0 ? fixed_text(100 * part / whole, 2) + " %" : std::string(kUnknown);
+}
+
+std::string known_text(const std::optional<double>& value, int decimals) {
+  return value ? fixed_text(*value, decimals) : std::string(kUnknown);
+}
+
 std::string bounds_text(const job::Interval& interval, int decimals) {
   if (!interval.low.has_value() || !interval.high.has_value()) {
     return kUnknown;

@@ -21,6 +21,10 @@ std::string grouped_text(double value, int decimals);
 std::string exact_seconds_text(Duration duration);
 /// A share of change in per cent with its sign: 0.125 is "+12.5 %".
 std::string change_text(double share);
+/// A part of a whole in per cent: "97.21 %"; "N/A" where the whole is nothing.
+std::string part_text(double part, double whole);
+/// fixed_text of what is known; "N/A" of nothing.
+std::string known_text(const std::optional<double>& value, int decimals);
 /// "[low, high]" of the interval; "N/A" where it has no bounds (one value only).
 std::string bounds_text(const job::Interval& interval, int decimals);
 /// Like bounds_text for a share of change: "[-49.0, -45.8] %".

@@ -21,6 +21,7 @@ struct ServingFigure {
   int decimals;
   bool is_share;  ///< written in per cent for people
 };
+/// All of them, in the order of tables; static lifetime.
 std::span<const ServingFigure> serving_figures();
 /// The figure of this name, which exists.
 const ServingFigure& serving_figure(std::string_view name);

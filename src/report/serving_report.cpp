@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::string_view kNotKnown = "N/A";
 
-std::string share_text(double part, double whole) {
-  return whole > 0 ? fixed_text(100 * part / whole, 2) + " %" : std::string(kNotKnown);
-}
-
-std::string ms_text(const std::optional<double>& value) {
-  return value ? fixed_text(*value, 1) : std::string(kNotKnown);
-}
-
 /// A figure's mean, with its interval below it where there are several runs.
 std::string figure_cell(const ServingPolicyRuns& policy, const ServingFigure& figure) {
   const auto interval = serving_interval(policy, figure);
@@ -90,11 +82,11 @@ std::string tenants_table(const job::ServingRecord& run) {
         xml_escaped(tenant.name),
         fixed_text(tenant.weight, 2),
         grouped_text(tenant.arrived, 0),
-        share_text(tenant.in_slo, tenant.arrived),
-        share_text(tenant.goodput, tenant.in_slo),
+        part_text(tenant.in_slo, tenant.arrived),
+        part_text(tenant.goodput, tenant.in_slo),
         grouped_text(tenant.goodput, 1),
-        ms_text(tenant.p50_ms),
-        ms_text(tenant.p99_ms),
+        known_text(tenant.p50_ms, 1),
+        known_text(tenant.p99_ms, 1),
         tenant.retrainings_done,
         tenant.retrainings_missed);
   }

@@ -309,17 +309,7 @@ std::string svg_serving_legend(const std::vector<job::ServingTenantRecord>& tena
       x = 2;
       y += 22;
     }
-    shapes += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"26\" height=\"14\"/>",
-                          entry.shape,
-                          pixels(x),
-                          pixels(y));
-    shapes += entry.texture == '-'
-                  ? std::string()
-                  : timeline_texture(timeline_box(x, y, 26, 14), id, entry.texture);
-    shapes += fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
-                          pixels(x + 32),
-                          pixels(y + 11),
-                          xml_escaped(text));
+    shapes += timeline_key_entry({entry.shape, entry.texture, xml_escaped(text)}, x, y, id);
     x += width;
   }
   return svg_opening({kTimelineWidth, static_cast<int>(y + 20)},

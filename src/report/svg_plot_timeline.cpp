@@ -343,16 +343,7 @@ std::string svg_timeline_legend(const std::string& id) {
       x = 2;
       y += 22;
     }
-    out += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"26\" height=\"14\"/>",
-                       entry.shape,
-                       pixels(x),
-                       pixels(y));
-    out += entry.texture == '-' ? std::string()
-                                : timeline_texture(timeline_box(x, y, 26, 14), id, entry.texture);
-    out += fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
-                       pixels(x + 32),
-                       pixels(y + 11),
-                       entry.text);
+    out += timeline_key_entry({entry.shape, entry.texture, entry.text}, x, y, id);
     x += entry.width;
   }
   return out + "</svg>\n";

@@ -54,6 +54,24 @@ std::string timeline_texture(const std::string& path, const std::string& id, cha
                    "<path class=\"over\" fill=\"url(#{}{})\" d=\"{}\"/>\n", id, texture, path);
 }
 
+std::string timeline_key_entry(const TimelineKeyEntry& entry,
+                               double x,
+                               double y,
+                               const std::string& id) {
+  std::string shapes =
+      fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"26\" height=\"14\"/>",
+                  entry.shape,
+                  pixels(x),
+                  pixels(y));
+  if (entry.texture != '-') {
+    shapes += timeline_texture(timeline_box(x, y, 26, 14), id, entry.texture);
+  }
+  return shapes + fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n",
+                              pixels(x + 32),
+                              pixels(y + 11),
+                              entry.text);
+}
+
 std::string timeline_band(const TimelineBand& band) {
   std::string rows;
   for (int slice = 1; slice < band.slices; ++slice) {

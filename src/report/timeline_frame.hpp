@@ -31,6 +31,17 @@ std::string timeline_box(double x, double y, double width, double height);
 std::string timeline_patterns(const std::string& id);
 /// A path with one of these textures; empty for an empty path.
 std::string timeline_texture(const std::string& path, const std::string& id, char texture);
+/// An entry of a key, with its box at (x, y): what the shape (a class) with this texture ('-' =
+/// none) means. `text` is XML already.
+struct TimelineKeyEntry {
+  std::string shape;
+  char texture = '-';
+  std::string text;
+};
+std::string timeline_key_entry(const TimelineKeyEntry& entry,
+                               double x,
+                               double y,
+                               const std::string& id);
 /// The band's ground, its rows and its label.
 std::string timeline_band(const TimelineBand& band);
 /// The axis below all bands.

@@ -11,8 +11,11 @@
 
 namespace septule::serve {
 
+/// How a latency is compared with margin * SLO.
 enum class SloComparison { kAtMost, kStrictlyBelow };
+/// Whether a batch must fill in time at the planned load.
 enum class BatchForming { kChecked, kIgnored };
+/// Rows that the profile marks as doubtful (ProfileRow).
 enum class SuspectRows { kDropped, kKept };
 
 /// Which rows of a profile are good enough for an SLO (serving.md 2.2 step 1): latency <= margin *
@@ -59,10 +62,12 @@ struct Rejection {
   std::string needed;  ///< what would be needed: "an SLO of at least 28.9 ms (7g, batch 1)"
 };
 
+/// Who can be served and who cannot.
 struct AdmissionOutcome {
   std::vector<AdmittedTenant> admitted;  ///< in the order given
   std::vector<Rejection> rejected;
 };
+/// Looks up every tenant's points. Pure; any thread. Cost: tenants x rows of their profiles.
 AdmissionOutcome admit(std::span<const Tenant> tenants,
                        const LayoutLattice& lattice,
                        const AdmissionRule& rule);

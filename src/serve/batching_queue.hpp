@@ -24,6 +24,7 @@ enum class LateRule {
   kAnswered,  ///< late
 };
 
+/// How an instance serves. A plain value; `slo` > 0.
 struct BatchingOptions {
   int processes = 1;  ///< equal ones, each runs one batch at a time
   Duration slo;

@@ -9,6 +9,7 @@
 
 namespace septule::serve {
 
+/// Limits in work, both > 0.
 struct BuiltInMilpOptions {
   /// Linear programs solved in one call, at most: a limit in work, because this solver has no
   /// clock. MilpLimits::nodes may only lower it.

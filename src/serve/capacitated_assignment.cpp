@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -54,7 +55,6 @@ class Assignment {
     std::int64_t cost = kFar;
     int row = -1;
   };
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   void find_moves(std::size_t from) {
     for (std::size_t to = 0; to < columns_; ++to) {

@@ -5,6 +5,7 @@
 
 namespace septule::serve {
 
+/// What a fleet plan is for.
 enum class FleetGoal {
   kAllServed,    ///< plan_min_gpus: every rate is served
   kBestGoodput,  ///< plan_max_goodput

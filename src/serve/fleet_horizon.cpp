@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "serve/built_in_milp.hpp"
 #include "serve/fleet_step_choice.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -19,10 +20,6 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 /// A rate that a plan was made for is served by it, but for rounding.
 constexpr double kServed = 1 - 1e-8;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 Error invalid(std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message)};

@@ -39,6 +39,7 @@ struct FleetHorizonPlan {
   std::int64_t units_spent = 0;
 };
 
+/// Limits of a horizon's plan; all > 0.
 struct FleetHorizonOptions {
   FleetOptions plan;   ///< of each single plan
   int plans_max = 24;  ///< planned for at most so many stretches, at least one for each step

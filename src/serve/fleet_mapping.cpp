@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "serve/capacitated_assignment.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -21,14 +22,6 @@ namespace {
 constexpr std::int64_t kWhole = 1000;
 constexpr int kRoundsMax = 12;
 constexpr int kUnused = -1;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 Error invalid(std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message)};

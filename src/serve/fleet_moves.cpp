@@ -13,18 +13,11 @@
 
 #include "base/check.hpp"
 #include "gpu/partition.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 /// Requests per second that are none.
 constexpr double kTiny = 1e-9;

@@ -11,6 +11,7 @@
 namespace septule::serve {
 
 /// From what is in force to what is to be, on the same GPUs. Spans hold during the call.
+/// The way found, with what it costs. A plain value.
 struct FleetMovesProblem {
   const LayoutLattice* lattice = nullptr;
   std::span<const SizeTable<double>> throughput;  ///< by tenant: of one ready instance of each size
@@ -19,6 +20,7 @@ struct FleetMovesProblem {
   std::span<const GpuHoldings> to;
 };
 
+/// An instance that is created or released, with the GPU it is on (index).
 struct MovedInstance {
   int gpu = 0;
   Holding holding;

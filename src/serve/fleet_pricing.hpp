@@ -45,6 +45,7 @@ struct Cover {
   double cost = 0;
 };
 
+/// What cheapest_cover() found.
 struct CheapestCover {
   std::optional<Cover> cover;  ///< nothing: the limits allow none, or too many were tried
   /// No cover within the limits is cheaper (infinite where there is none). Equal to the cover's

@@ -14,6 +14,7 @@ namespace septule::serve {
 // instances of which size each tenant gets. No GPU has a number here; mapping to physical GPUs is
 // fleet_mapping.hpp's.
 
+/// A tenant of a fleet: what it needs and what an instance gives it.
 struct FleetTenant {
   std::string name;
   double rate_rps = 0;  ///< to be served, > 0
@@ -22,12 +23,14 @@ struct FleetTenant {
   SizeTable<double> throughput{};  ///< of one instance, within the SLO; 0 = not on this size
 };
 
+/// What to plan. A plain value; the lattice outlives it.
 struct FleetProblem {
   const LayoutLattice* lattice = nullptr;
   std::vector<FleetTenant> tenants;
   std::optional<int> gpu_count;  ///< what there is; nothing = as many as needed
 };
 
+/// So many GPUs with these instances.
 struct LayoutCount {
   int multiset = 0;  ///< index into LayoutLattice::multisets()
   int gpus = 0;

@@ -312,6 +312,14 @@ void FleetSearch::use_what_is_left(FleetAssignment& plan,
   }
 }
 
+void FleetSearch::push_sides(double value, Open below, Open above) {
+  if (value - std::floor(value) >= 0.5) {
+    push(std::move(above), std::move(below));
+  } else {
+    push(std::move(below), std::move(above));
+  }
+}
+
 bool FleetSearch::branch_on_layout(const Open& open, const NodeSolution& solution) {
   std::size_t chosen = 0;
   double farthest = kWholeValue;
@@ -330,12 +338,7 @@ bool FleetSearch::branch_on_layout(const Open& open, const NodeSolution& solutio
   below.node.layout_most[chosen] = static_cast<int>(std::floor(value));
   Open above = open;
   above.node.layout_least[chosen] = static_cast<int>(std::floor(value)) + 1;
-  const bool is_above_first = value - std::floor(value) >= 0.5;
-  if (is_above_first) {
-    push(std::move(above), std::move(below));
-  } else {
-    push(std::move(below), std::move(above));
-  }
+  push_sides(value, std::move(below), std::move(above));
   return true;
 }
 
@@ -361,12 +364,7 @@ bool FleetSearch::branch_on_tenant(const Open& open, const NodeSolution& solutio
   limits_of(below.node, tenant).most[size] = static_cast<int>(std::floor(value));
   Open above = open;
   limits_of(above.node, tenant).least[size] = static_cast<int>(std::floor(value)) + 1;
-  const bool is_above_first = value - std::floor(value) >= 0.5;
-  if (is_above_first) {
-    push(std::move(above), std::move(below));
-  } else {
-    push(std::move(below), std::move(above));
-  }
+  push_sides(value, std::move(below), std::move(above));
   return true;
 }
 

@@ -17,6 +17,7 @@ struct FleetAssignment {
   double cost = 0;  ///< in the stage's terms
 };
 
+/// What a search begins with and when it may end.
 struct FleetSearchOptions {
   FleetAssignment seed;  ///< a plan of the stage, with its cost
   /// A plan will do whose reward, `reward_all` less its cost, is this share of itself below what is
@@ -28,6 +29,7 @@ struct FleetSearchOptions {
   double gap_of(double cost) const { return gap_share * std::max(0.0, reward_all - cost); }
 };
 
+/// The best plan found, in the stage's terms.
 struct FleetSearchResult {
   FleetAssignment best;
   /// No plan costs less. For Values::kWhole a whole number.
@@ -57,6 +59,8 @@ class FleetSearch {
   static bool is_later(const Open& a, const Open& b);
   bool take_next();
   void push(Open nearer, Open farther);
+  /// The two sides of a count that is not whole, the nearer one first.
+  void push_sides(double value, Open below, Open above);
   double cost_max() const;
   double whole_bound(double bound) const;
   void consider(FleetAssignment found);

@@ -13,6 +13,7 @@ namespace septule::serve {
 /// to 1.
 using ShareTable = std::vector<std::vector<double>>;
 
+/// Limits of fleet_shares(); both > 0.
 struct FleetShareOptions {
   std::int64_t units_max = 20000;  ///< of each fleet plan (fleet_plan.hpp)
   int tenants_max = 5;  ///< on one GPU; plans with more are not used: the exact planner of one GPU

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -14,10 +15,6 @@ namespace {
 
 /// What a tenant's set serves of its rate counts as all of it, but for rounding.
 constexpr double kServed = 1 - 1e-8;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// Columns: GPUs by undominated layout, then one for each tenant and set that may be chosen.
 class StepProgram {

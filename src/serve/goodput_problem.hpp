@@ -39,12 +39,14 @@ enum class HandOver {
   kRelabel,  ///< where it serves, it goes on until the new one is ready
 };
 
+/// What is left of a tenant's retraining, in steps of the window.
 struct RetrainingNeed {
   double work_s = 0;      ///< left at the begin of the window
   int release_step = 0;   ///< no work before
   int deadline_step = 0;  ///< work counts in steps < this
 };
 
+/// A tenant of a window: its arrivals and what they are worth.
 struct GoodputTenant {
   std::string name;
   double weight = 1;
@@ -111,6 +113,7 @@ inline constexpr int kGoodputLabelsMax = 256;
 /// tenant, label or instance. Every planner asks this first.
 Status validate(const GoodputProblem& problem);
 
+/// What is proved of a plan.
 enum class GoodputProof {
   kNone,     ///< feasible; `bound` says how good
   kOptimal,  ///< no plan of the problem is better

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -64,7 +65,7 @@ Duration HoldingContext::warm_up(int tenant, WarmUpQuantile quantile) const {
 std::uint32_t placement_bits(const GpuHoldings& holdings) {
   std::uint32_t bits = 0;
   for (const Holding& holding : holdings) {
-    bits |= std::uint32_t{1} << static_cast<unsigned>(holding.placement);
+    bits |= bit(holding.placement);
   }
   return bits;
 }

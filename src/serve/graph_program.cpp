@@ -7,16 +7,13 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

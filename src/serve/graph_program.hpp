@@ -22,6 +22,7 @@ struct GraphInput {
   HandOver hand_over = HandOver::kNone;
 };
 
+/// The optimum of the program on the graph.
 struct GraphAnswer {
   double value = 0;  ///< minus infinity if no state keeps the floors
   /// By step, what is owned in it; only with the way back.

@@ -4,16 +4,13 @@
 
 #include "base/check.hpp"
 #include "serve/graph_program.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

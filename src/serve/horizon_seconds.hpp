@@ -8,6 +8,7 @@ namespace septule::serve {
 
 // Whole seconds, for the sources of the rolling horizon.
 
+/// From a count.
 constexpr Duration whole_seconds(std::int64_t seconds) {
   return Duration::milliseconds(1000 * seconds);
 }

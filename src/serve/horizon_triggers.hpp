@@ -21,6 +21,7 @@ enum class Trigger {
 };
 inline constexpr std::size_t kTriggerCount = 5;
 
+/// When the triggers fire: seconds >= 1, shares 0..1.
 struct TriggerOptions {
   int error_s = 3;           ///< seconds in a row outside the margin
   double error_share = 0.1;  ///< an error below this share of the rate is none

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
 
 constexpr double kMemoryMax = 1 + 1e-9;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 bool serves_on(const Label& label, std::size_t size) {
   return std::ranges::any_of(

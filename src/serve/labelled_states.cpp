@@ -5,15 +5,13 @@
 #include <map>
 #include <utility>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 double larger(double a, double b) {
   return a > b ? a : b;
@@ -93,8 +91,8 @@ void LabelledStates::make_sets(const LayoutLattice& lattice) {
       continue;
     }
     for (int k = 0; k < set.count; ++k) {
-      const auto bit = std::uint32_t{1} << static_cast<unsigned>(set.placement[at(k)]);
-      set.without[at(k)] = index_of[at(lattice.find_set(set.placements & ~bit).value_or(0))];
+      const std::uint32_t own = bit(set.placement[at(k)]);
+      set.without[at(k)] = index_of[at(lattice.find_set(set.placements & ~own).value_or(0))];
     }
     set.offset = count_;
     count_ += set.states;

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "base/rng.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -12,14 +13,6 @@ namespace {
 
 constexpr std::uint64_t kHashSeed = 0x5e97;
 constexpr std::uint32_t kNoState = UINT32_MAX;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 template <class T>
 void sort_unique(std::vector<T>& values) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
@@ -16,10 +18,6 @@ constexpr std::size_t kPlacementsMax = 32;
 
 std::size_t hash_of(std::uint32_t placements) {
   return static_cast<std::size_t>((placements * 2654435769ULL) >> 8U);
-}
-
-std::uint32_t bit(std::size_t placement) {
-  return std::uint32_t{1} << placement;
 }
 
 /// Ways to give `count` equal things one of `labels` labels each.
@@ -102,7 +100,7 @@ Status LayoutLattice::make_placed_sets(std::span<const ProfileIndex> profiles) {
     instances_max = std::max(instances_max, layout.size());
     PlacedSet set;
     for (const gpu::PlacedProfile& placed : layout) {
-      set.placements |= bit(static_cast<std::size_t>(find_placement(placed).value_or(0)));
+      set.placements |= bit(find_placement(placed).value_or(0));
     }
     set.size_count = static_cast<int>(layout.size());
     set.is_maximal = is_maximal;
@@ -128,7 +126,7 @@ void LayoutLattice::make_multisets() {
   for (PlacedSet& set : placed_sets_) {
     Multiset multiset;
     for (std::size_t p = 0; p < placements_.size(); ++p) {
-      if ((set.placements & bit(p)) != 0) {
+      if ((set.placements & bit(static_cast<int>(p))) != 0) {
         const auto size = static_cast<std::size_t>(placements_[p].size);
         ++multiset.counts[size];
         ++multiset.instances;

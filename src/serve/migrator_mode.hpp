@@ -17,6 +17,7 @@
 
 namespace septule::serve {
 
+/// What the reconstruction assumes; lengths in whole seconds, > 0.
 struct MigratorOptions {
   int window_s = 200;
   int step_s = 1;             ///< of windows without retraining

@@ -14,6 +14,7 @@ namespace septule::serve {
 /// solver of the paper (arXiv 2407.13126) are not known; this is our reconstruction.
 inline constexpr std::string_view kMigratorModeName = "MIGRator mode (reconstruction)";
 
+/// The window of the reconstruction; counts and lengths > 0.
 struct MigratorWindowOptions {
   int step_count = 200;
   Duration step = Duration::milliseconds(1000);

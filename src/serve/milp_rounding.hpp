@@ -16,14 +16,17 @@ struct MilpLocks {
   int down = 0;
   int up = 0;
 };
+/// By column.
 std::vector<MilpLocks> locks_of(const port::MilpProblem& problem);
 
+/// Where a value that is not whole goes.
 enum class MilpRounding {
   kNearest,
   kUp,
   kDown,
   kAwayFromRows,  ///< where no row holds the column; to the nearest if rows hold it on both sides
 };
+/// The whole number that `value` goes to; within kMilpWhole of one, that one.
 double rounded(double value, MilpRounding rounding, const MilpLocks& locks);
 
 /// The largest number that all costs are whole multiples of, if only integer columns have costs

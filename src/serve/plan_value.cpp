@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "serve/indices.hpp"
 #include "serve/label_alphabet.hpp"
 #include "serve/step_terms.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 // Ages of instances in force before the window: ready, free to leave.
 constexpr int kSettled = kGoodputStepsMax * 4;
 constexpr double kWorkTolerance = 1e-9;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// Who is at a placement, and for how many steps.
 struct Seat {

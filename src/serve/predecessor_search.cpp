@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 /// Looks through the ways to fill one set that go with `kept`.
 class Search {

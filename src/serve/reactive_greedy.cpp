@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "base/portable_math.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
 namespace {
-
-std::uint32_t bit_of(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 /// Memory slices that a placement covers.
 std::uint32_t memory_slices(const LayoutLattice& lattice, int placement) {
@@ -41,7 +38,7 @@ ReactiveGreedy::ReactiveGreedy(const HoldingContext& context,
     for (int q = 0; q < count; ++q) {
       const bool meets =
           (memory_slices(*context.lattice, p) & memory_slices(*context.lattice, q)) != 0;
-      overlap |= meets ? bit_of(q) : 0;
+      overlap |= meets ? bit(q) : 0;
     }
     overlaps_.push_back(overlap);
   }
@@ -97,15 +94,15 @@ std::optional<std::uint32_t> ReactiveGreedy::in_the_way(const GpuHoldings& gpu,
                                                         SimTime now) const {
   std::uint32_t destroyed = 0;
   for (const Holding& holding : gpu) {
-    if ((overlaps_[static_cast<std::size_t>(placement)] & bit_of(holding.placement)) == 0) {
+    if ((overlaps_[static_cast<std::size_t>(placement)] & bit(holding.placement)) == 0) {
       continue;
     }
     if (!is_removable(holding, now)) {
       return std::nullopt;
     }
-    destroyed |= bit_of(holding.placement);
+    destroyed |= bit(holding.placement);
   }
-  const std::uint32_t after = (placement_bits(gpu) & ~destroyed) | bit_of(placement);
+  const std::uint32_t after = (placement_bits(gpu) & ~destroyed) | bit(placement);
   return context_.lattice->is_legal(after) ? std::optional(destroyed) : std::nullopt;
 }
 
@@ -116,7 +113,7 @@ std::optional<ReactiveGreedy::Move> ReactiveGreedy::judged(const Move& candidate
   std::vector<double> without(capacities.begin(), capacities.end());
   std::uint32_t touched = memory_slices(*context_.lattice, move.created.placement);
   for (const Holding& holding : gpu) {
-    if ((move.destroyed & bit_of(holding.placement)) == 0) {
+    if ((move.destroyed & bit(holding.placement)) == 0) {
       continue;
     }
     if (holding.is_same_use(move.created)) {
@@ -172,9 +169,8 @@ std::optional<ReactiveGreedy::Move> ReactiveGreedy::best_move(std::span<const Gp
 
 void ReactiveGreedy::apply(const Move& move, std::vector<GpuHoldings>& gpus) const {
   GpuHoldings& gpu = gpus[static_cast<std::size_t>(move.gpu)];
-  std::erase_if(gpu, [&](const Holding& holding) {
-    return (move.destroyed & bit_of(holding.placement)) != 0;
-  });
+  std::erase_if(
+      gpu, [&](const Holding& holding) { return (move.destroyed & bit(holding.placement)) != 0; });
   insert_holding(gpu, move.created);
 }
 
@@ -190,7 +186,7 @@ void ReactiveGreedy::note_spares(std::span<const GpuHoldings> gpus, SimTime now)
       }
       std::vector<double> left = capacity;
       for (const Holding& holding : gpus[g]) {
-        if ((*destroyed & bit_of(holding.placement)) != 0) {
+        if ((*destroyed & bit(holding.placement)) != 0) {
           left[static_cast<std::size_t>(holding.tenant)] -= context_.throughput_rps(holding);
         }
       }

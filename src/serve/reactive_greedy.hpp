@@ -15,6 +15,7 @@
 
 namespace septule::serve {
 
+/// Parameters of the greedy; ours but for the idea.
 struct ReactiveOptions {
   int period_s = 5;          ///< moves are sought so often, >= 1
   int moves_max = 1;         ///< per period; the first decision may fill empty GPUs

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 bool is_in(const LabelledLayout& layout, const LabelledInstance& instance) {
   return std::ranges::binary_search(layout, instance);

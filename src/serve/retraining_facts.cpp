@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstddef>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 bool is_trainable(const GoodputProblem& problem, std::size_t m) {
   return problem.tenants[m].retraining.has_value() &&

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 #include "serve/retraining_facts.hpp"
 
 namespace septule::serve {
@@ -14,14 +15,6 @@ namespace {
 
 // Ways to place runs looked at before they are compared.
 constexpr std::size_t kWaysTriedMax = 4096;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 /// The label and size that retrain the tenant in a step; label -1 = none.
 std::pair<int, int> trainer_in(const GoodputProblem& problem,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "serve/graph_program.hpp"
+#include "serve/indices.hpp"
 #include "serve/layout_program.hpp"
 #include "serve/plan_value.hpp"
 #include "serve/retraining_facts.hpp"
@@ -22,10 +23,6 @@ constexpr double kProofTolerance = 1e-9;
 constexpr int kLevelsMax = 512;
 constexpr std::size_t kGroupMax = 3;
 constexpr std::int64_t kGraphStatesMax = 120'000;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::uint64_t mask_of(std::span<const int> tenants) {
   std::uint64_t mask = 0;

@@ -8,6 +8,7 @@
 
 namespace septule::serve {
 
+/// Limits of the search, in units of work and in counts; all > 0.
 struct RetrainingOptions {
   LayoutDpOptions layouts;  ///< of the inference program inside
   /// Units up to which placed layouts x exact work levels are solved outright.

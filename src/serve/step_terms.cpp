@@ -4,16 +4,14 @@
 #include <cstddef>
 #include <limits>
 
+#include "serve/indices.hpp"
+
 namespace septule::serve {
 
 namespace {
 
 // A floor is kept if what is missing is rounding.
 constexpr double kFloorTolerance = 1e-9;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 void reserve(const GoodputProblem& problem,
              const Reservation& reservation,
@@ -25,7 +23,7 @@ void reserve(const GoodputProblem& problem,
   const auto size = at(problem.lattice->placements()[at(placement)].size);
   for (int t = begin; t < end; ++t) {
     StepTerms& terms = steps[at(t)];
-    terms.reserved |= std::uint32_t{1} << static_cast<unsigned>(placement);
+    terms.reserved |= bit(placement);
     terms.created += t == reservation.begin && reservation.is_created ? 1 : 0;
     if (t < reservation.ready && t < last) {
       continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -92,6 +93,11 @@ double RateSeries::at(SimTime time) const {
 double RateSeries::peak() const {
   SEPTULE_CHECK(!values.empty(), "a rate series has a value");
   return *std::ranges::max_element(values);
+}
+
+double RateSeries::mean() const {
+  SEPTULE_CHECK(!values.empty(), "a rate series has a value");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double retraining_speed(const RetrainingJob& job, ComputeSlices slices, ComputeSlices gpu_slices) {

@@ -68,6 +68,7 @@ struct RateSeries {
   std::vector<double> values;  ///< >= 0, finite
   double at(SimTime time) const;
   double peak() const;
+  double mean() const;  ///< over `values`
 };
 
 /// Somebody who serves a model and may retrain it. A plain value.

@@ -12,8 +12,8 @@ namespace septule::serve {
 /// deal() lays the tenants, in the order given, one after the other along the GPUs: a tenant takes
 /// room in proportion to its need (rate / best throughput per compute slice), so that it ends up on
 /// neighbouring GPUs and each GPU has few tenants; the whole load fills all GPUs equally. Pieces
-/// below kPieceMin of a GPU are given to the neighbour that has more of the tenant. A tenant with
-/// no need still gets a place. Dealt anew only when some tenant's need has changed by more than
+/// below kPieceMin of a GPU go to the tenant's other pieces, in proportion. A tenant with no need
+/// still gets a place. Dealt anew only when some tenant's need has changed by more than
 /// `change`, relative to the sum of needs per GPU: instances stay where they are otherwise. One
 /// owner.
 class TenantShares {

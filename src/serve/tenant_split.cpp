@@ -10,14 +10,6 @@ namespace septule::serve {
 
 namespace {
 
-double mean_rate(const RateSeries& rate) {
-  if (rate.values.empty()) {
-    return 0;
-  }
-  const double sum = std::accumulate(rate.values.begin(), rate.values.end(), 0.0);
-  return sum / static_cast<double>(rate.values.size());
-}
-
 double retraining_demand(const Tenant& tenant) {
   if (!tenant.retraining.has_value()) {
     return 0;
@@ -37,7 +29,7 @@ double gpu_demand(const LayoutLattice& lattice, const AdmittedTenant& tenant) {
   for (std::size_t size = lattice.sizes().size(); size > 0 && whole <= 0; --size) {
     whole = tenant.throughput_rps(static_cast<int>(size) - 1);
   }
-  const double serving = whole > 0 ? mean_rate(tenant.tenant.rate) / whole : 1;
+  const double serving = whole > 0 ? tenant.tenant.rate.mean() / whole : 1;
   return serving + retraining_demand(tenant.tenant);
 }
 

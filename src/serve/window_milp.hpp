@@ -6,6 +6,7 @@
 
 namespace septule::serve {
 
+/// How long and from where the solver searches.
 struct WindowMilpOptions {
   port::MilpLimits limits;
   /// A plan of the problem to begin with; null = none. A plan that breaks a rule is left out.

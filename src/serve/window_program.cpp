@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "gpu/layout.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -18,14 +19,6 @@ using port::kMilpUnlimited;
 using port::MilpColumn;
 using port::MilpEntry;
 using port::MilpRow;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-std::uint32_t bit(int placement) {
-  return std::uint32_t{1} << static_cast<unsigned>(placement);
-}
 
 /// Since when an instance is there, where it is not a step of the window.
 constexpr int kAbsent = -2;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -14,10 +15,6 @@ namespace {
 constexpr double kTolerance = 1e-9;
 // Sums looked at before exact levels are given up.
 constexpr std::size_t kSumsMax = 4000;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 RetrainingNeed need_of(const GoodputProblem& problem, int tenant) {
   return checked_value(problem.tenants[at(tenant)].retraining,

@@ -41,6 +41,7 @@ enum class ServingTimeline { kOff, kOn };
 /// both may share an MPS server).
 using serve::HandOver;
 
+/// How a run is simulated. A plain value.
 struct ServingSimOptions {
   ServingMode mode = ServingMode::kFluid;
   ArrivalDraw arrivals = ArrivalDraw::kPoisson;

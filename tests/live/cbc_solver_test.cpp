@@ -19,6 +19,7 @@ using port::MilpOutcome;
 using port::MilpProblem;
 using port::MilpSolution;
 using test::integer_column;
+using test::knapsack;
 using test::milp_row;
 
 class CbcSolverTest : public testing::Test {
@@ -38,15 +39,6 @@ class CbcSolverTest : public testing::Test {
 
   std::unique_ptr<port::MilpSolver> solver_ = make_milp_solver();
 };
-
-/// Best: 3 of the second (12) beat one of each (9) and the first alone (5).
-MilpProblem knapsack() {
-  MilpProblem problem;
-  problem.goal = MilpGoal::kMaximise;
-  problem.columns = {integer_column(5, 0, 1), integer_column(4, 0, 3)};
-  problem.rows = {milp_row(-kMilpUnlimited, 6, {{0, 3}, {1, 2}})};
-  return problem;
-}
 
 TEST_F(CbcSolverTest, SmallProblems_KnownAnswers) {
   // Aim: both goals, mixed columns and equality rows, against answers worked out by hand.
@@ -126,21 +118,7 @@ TEST_F(CbcSolverTest, MalformedInput_Refused) {
 TEST_F(CbcSolverTest, RandomPrograms_AsBruteForce) {
   // Aim: over many small integer programs of every kind the outcome and the optimum are those of
   // trying everything.
-  int without_solution = 0;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
-    const MilpProblem problem = test::random_program(seed);
-    const std::optional<double> best = test::brute_force(problem);
-    const MilpSolution found = solve(problem);
-    if (!best) {
-      ++without_solution;
-      EXPECT_EQ(found.outcome, MilpOutcome::kInfeasible) << "seed " << seed;
-      continue;
-    }
-    ASSERT_EQ(found.outcome, MilpOutcome::kOptimal) << "seed " << seed;
-    EXPECT_NEAR(found.objective, *best, 1e-6) << "seed " << seed;
-    EXPECT_NEAR(found.bound.value_or(1e9), *best, 1e-6) << "seed " << seed;
-    EXPECT_TRUE(port::check_values(problem, found.values)) << "seed " << seed;
-  }
+  const int without_solution = test::expect_as_brute_force(*solver_, 250);
   EXPECT_GT(without_solution, 10);
   EXPECT_LT(without_solution, 200);
 }

@@ -13,16 +13,9 @@ namespace septule::port {
 namespace {
 
 using test::integer_column;
+using test::knapsack;
 using test::milp_row;
 using ::testing::HasSubstr;
-
-MilpProblem knapsack() {
-  MilpProblem problem;
-  problem.goal = MilpGoal::kMaximise;
-  problem.columns = {integer_column(5, 0, 1), integer_column(4, 0, 3)};
-  problem.rows = {milp_row(-kMilpUnlimited, 6, {{0, 3}, {1, 2}})};
-  return problem;
-}
 
 std::string complaint(const MilpProblem& problem) {
   const Status status = validate(problem);
@@ -105,6 +98,22 @@ TEST(MilpCheck, Seed_WrongLengthIsRefused) {
   EXPECT_TRUE(validate_seed(knapsack(), {}));
   EXPECT_TRUE(validate_seed(knapsack(), std::vector<double>{0, 0}));
   EXPECT_FALSE(validate_seed(knapsack(), std::vector<double>{0}));
+}
+
+TEST(MilpCheck, WithoutColumns_AnsweredWithoutASolver) {
+  // Aim: rows of nothing hold or not; a problem with columns is left to solvers.
+  MilpProblem problem;
+  problem.rows = {milp_row(-1, 1, {})};
+  const auto fine = solution_without_columns(problem);
+  ASSERT_TRUE(fine);
+  EXPECT_EQ(fine->outcome, MilpOutcome::kOptimal);
+  EXPECT_EQ(fine->bound, 0.0);
+  problem.rows = {milp_row(1, 2, {})};
+  const auto none = solution_without_columns(problem);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->outcome, MilpOutcome::kInfeasible);
+  EXPECT_FALSE(none->bound);
+  EXPECT_FALSE(solution_without_columns(knapsack()));
 }
 
 }  // namespace

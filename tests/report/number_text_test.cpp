@@ -73,6 +73,15 @@ TEST(BoundsText, OneValue_HasNoBounds) {
   EXPECT_EQ(change_bounds_text({0.0, -0.5, 0.5}), "[-50.0, +50.0] %");
 }
 
+TEST(PartText, NothingOfNothing_IsUnknown) {
+  // A part of nothing is not 0 %; what is not known is not 0 either.
+  EXPECT_EQ(part_text(1, 3), "33.33 %");
+  EXPECT_EQ(part_text(0, 3), "0.00 %");
+  EXPECT_EQ(part_text(0, 0), "N/A");
+  EXPECT_EQ(known_text(12.34, 1), "12.3");
+  EXPECT_EQ(known_text({}, 1), "N/A");
+}
+
 TEST(ShortenedText, LongTexts_EndInAnEllipsisBetweenLetters) {
   // Counted in code points, so that no letter is cut in two.
   EXPECT_EQ(shortened_text("abc", 3), "abc");

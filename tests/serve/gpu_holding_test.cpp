@@ -10,10 +10,7 @@ namespace {
 
 using test::a100;
 using test::admitted_tenant;
-
-SimTime second(int count) {
-  return SimTime() + Duration::milliseconds(std::int64_t{1000} * count);
-}
+using test::second;
 
 class GpuHoldingTest : public testing::Test {
  protected:

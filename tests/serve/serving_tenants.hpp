@@ -43,6 +43,10 @@ inline AdmittedTenant admitted_tenant(const MadeTenant& made, const LayoutLattic
   return admitted;
 }
 
+inline SimTime second(int count) {
+  return SimTime() + Duration::milliseconds(std::int64_t{1000} * count);
+}
+
 inline RetrainingJob retraining_job(double work_s, double accuracy_after, int period_s) {
   RetrainingJob job;
   job.work_s = work_s;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "base/rng.hpp"
 #include "port/milp_check.hpp"
 #include "port/milp_solver.hpp"
@@ -25,6 +27,15 @@ inline port::MilpRow milp_row(double lower,
     row.entries.push_back({.column = column, .coefficient = coefficient});
   }
   return row;
+}
+
+/// Best: 3 of the second (12) beat one of each (9) and the first alone (5).
+inline port::MilpProblem knapsack() {
+  port::MilpProblem problem;
+  problem.goal = port::MilpGoal::kMaximise;
+  problem.columns = {integer_column(5, 0, 1), integer_column(4, 0, 3)};
+  problem.rows = {milp_row(-port::kMilpUnlimited, 6, {{0, 3}, {1, 2}})};
+  return problem;
 }
 
 /// The best objective over all whole numbers within the bounds of all columns (all integer);
@@ -86,6 +97,30 @@ inline port::MilpProblem random_program(std::uint64_t seed) {
     problem.rows.push_back(std::move(row));
   }
   return problem;
+}
+
+/// That outcome and optimum of random_program(1 .. programs) are those of trying everything. How
+/// many of them have no solution.
+inline int expect_as_brute_force(port::MilpSolver& solver, std::uint64_t programs) {
+  int without_solution = 0;
+  for (std::uint64_t seed = 1; seed <= programs; ++seed) {
+    const port::MilpProblem problem = random_program(seed);
+    const std::optional<double> best = brute_force(problem);
+    const auto found = solver.solve(problem, {}, {});
+    EXPECT_TRUE(found) << "seed " << seed;
+    if (!found) {
+      continue;
+    }
+    without_solution += best ? 0 : 1;
+    EXPECT_EQ(found->outcome, best ? port::MilpOutcome::kOptimal : port::MilpOutcome::kInfeasible)
+        << "seed " << seed;
+    if (best) {
+      EXPECT_NEAR(found->objective, *best, 1e-6) << "seed " << seed;
+      EXPECT_NEAR(found->bound.value_or(1e9), *best, 1e-6) << "seed " << seed;
+      EXPECT_TRUE(port::check_values(problem, found->values)) << "seed " << seed;
+    }
+  }
+  return without_solution;
 }
 
 /// Multiples of `size` requests that cover the demand of `tenants` by instances of five sizes on

@@ -1,6 +1,4 @@
 // septule serve max-goodput: the most that so many GPUs can serve within SLOs, with a bound.
-#include <chrono>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +9,6 @@
 #include "septule/serve_moves.hpp"
 #include "septule/serve_node.hpp"
 #include "septule/serve_solver.hpp"
-#include "serve/fleet_plan.hpp"
 
 namespace septule::app {
 
@@ -70,39 +67,16 @@ Result<int> run_max_goodput(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const ServeInput input,
               load_serve_input(invocation, context, node ? &*node : nullptr));
   SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
-  SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
   SEPTULE_TRY(answer.problem,
               fleet_problem_of(input, invocation.text("demand"), gpu_limit(invocation, node)));
-  const auto begin = std::chrono::steady_clock::now();
-  SEPTULE_TRY(answer.plan,
-              serve::plan_max_goodput(answer.problem, fleet_options(invocation, solver.get())));
-  answer.solve_time = Duration::nanoseconds(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  SEPTULE_TRY_STATUS(solve_fleet(invocation, serve::FleetGoal::kBestGoodput, answer));
   return print_fleet(
       answer,
       node,
       invocation,
       context,
       {max_goodput_document(answer), max_goodput_text(answer, fleet_detail(context))});
-}
-
-std::vector<OptionRecord> max_goodput_options() {
-  std::vector<OptionRecord> options = serve_input_options();
-  options.push_back(demand_option());
-  options.push_back({.name = "gpus",
-                     .short_name = 'n',
-                     .value = "N",
-                     .text = "How many GPUs there are, unless --state says it.",
-                     .min = 1,
-                     .max = 10000,
-                     .is_integer = true});
-  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
-    options.insert(options.end(), more.begin(), more.end());
-  }
-  options.push_back(output_option());
-  options.push_back(verbose_option());
-  return options;
 }
 
 }  // namespace
@@ -120,7 +94,7 @@ Command serve_max_goodput_command() {
                 "With --state the plan is mapped onto the GPUs of that node, and --emit prints the "
                 "moves as a shell script. Nothing is changed."},
            .arguments = {},
-           .options = max_goodput_options(),
+           .options = serve_fleet_options("How many GPUs there are, unless --state says it."),
            .examples = {{"septule serve max-goodput --tenants tenants.yaml --gpus 2",
                          "what can two A100-80GB do for these tenants at their peaks?"},
                         {"septule serve max-goodput --tenants tenants.yaml --gpus 4 --demand mean "

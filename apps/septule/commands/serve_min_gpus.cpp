@@ -1,6 +1,4 @@
 // septule serve min-gpus: the fewest GPUs that serve every tenant within its SLO, with proof.
-#include <chrono>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +8,6 @@
 #include "septule/serve_moves.hpp"
 #include "septule/serve_node.hpp"
 #include "septule/serve_solver.hpp"
-#include "serve/fleet_plan.hpp"
 
 namespace septule::app {
 
@@ -103,15 +100,10 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
   SEPTULE_TRY(const ServeInput input,
               load_serve_input(invocation, context, node ? &*node : nullptr));
   SEPTULE_TRY_STATUS(keep_free_gpus(node, input));
-  SEPTULE_TRY(const auto solver, serve_solver(invocation));
   FleetAnswer answer{.input = &input, .problem = {}, .plan = {}, .solve_time = {}};
-  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
-  const auto begin = std::chrono::steady_clock::now();
   // Without the limit, so that the answer says how many would do.
-  SEPTULE_TRY(answer.plan,
-              serve::plan_min_gpus(answer.problem, fleet_options(invocation, solver.get())));
-  answer.solve_time = Duration::nanoseconds(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  SEPTULE_TRY(answer.problem, fleet_problem_of(input, invocation.text("demand"), std::nullopt));
+  SEPTULE_TRY_STATUS(solve_fleet(invocation, serve::FleetGoal::kAllServed, answer));
   if (const auto there = gpu_limit(invocation, node); there && answer.plan.gpus > *there) {
     return print_too_small(answer, *there, invocation, context);
   }
@@ -120,25 +112,6 @@ Result<int> run_min_gpus(const Invocation& invocation, Context& context) {
                      invocation,
                      context,
                      {min_gpus_document(answer), min_gpus_text(answer, fleet_detail(context))});
-}
-
-std::vector<OptionRecord> min_gpus_options() {
-  std::vector<OptionRecord> options = serve_input_options();
-  options.push_back(demand_option());
-  options.push_back({.name = "gpus",
-                     .short_name = 'n',
-                     .value = "N",
-                     .text = "How many GPUs there are; fewer than needed is exit 5. Without it and "
-                             "--state: as many as it takes.",
-                     .min = 1,
-                     .max = 10000,
-                     .is_integer = true});
-  for (const auto& more : {serve_solver_options(), serve_node_options()}) {
-    options.insert(options.end(), more.begin(), more.end());
-  }
-  options.push_back(output_option());
-  options.push_back(verbose_option());
-  return options;
 }
 
 }  // namespace
@@ -156,7 +129,9 @@ Command serve_min_gpus_command() {
                 "touched as possible, and --emit prints the moves as a shell script, new instances "
                 "before old ones go. Nothing is changed."},
            .arguments = {},
-           .options = min_gpus_options(),
+           .options = serve_fleet_options(
+               "How many GPUs there are; fewer than needed is exit 5. Without it and "
+               "--state: as many as it takes."),
            .examples = {{"septule serve min-gpus --tenants tenants.yaml",
                          "how few A100-80GB serve these tenants at their peaks?"},
                         {"septule serve min-gpus --profiles serving_profile.csv --tenants "

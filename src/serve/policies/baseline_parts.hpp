@@ -36,12 +36,14 @@ struct SharePoint {
   int processes = 1;
   MpsYield yield;
 };
+/// What is asked: at which share, in whose company, by which rule.
 struct ShareQuery {
   ComputeSlices gpu_slices;
   ActiveThreadPercentage share{100};
   MpsCompany company = MpsCompany::kShared;
   AdmissionRule rule;  ///< margin, comparison, suspect rows and processes count
 };
+/// The best point of the query; nothing where no row is admissible. Cost: rows of the profile.
 std::optional<SharePoint> best_share_point(const Tenant& tenant,
                                            const MpsShareModel& model,
                                            const ShareQuery& query);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -40,10 +39,6 @@ EkyaOptions read_options(const PolicyOptions& options) {
   read.phi = options.number("phi", read.phi);
   read.load = read_window_load(options);
   return read;
-}
-
-double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 class EkyaPolicy final : public ServingPolicy {
@@ -242,14 +237,7 @@ std::vector<OptionRecord> ekya_like_options() {
            .min = 1,
            .max = 100,
            .is_integer = true},
-          {.name = "window-s",
-           .value = "S",
-           .text = "Length of a retraining window.",
-           .unit = "s",
-           .default_text = "200",
-           .min = 1,
-           .max = 86400,
-           .is_integer = true},
+          window_length_option("Length of a retraining window.", 86400),
           {.name = "profiling-s",
            .value = "S",
            .text = "Micro-profiling before a new retraining starts, rounded to whole seconds.",

@@ -7,6 +7,7 @@
 
 #include "serve/policies/baseline_parts.hpp"
 #include "serve/policies/hindsight.hpp"
+#include "serve/policies/rate_book.hpp"
 #include "serve/policies/static_best.hpp"
 #include "serve/policies/window_chain.hpp"
 #include "serve/tenant_split.hpp"
@@ -143,14 +144,7 @@ Result<std::unique_ptr<ServingPolicy>> make_oracle_static(const ServingSetup& se
 }
 
 std::vector<OptionRecord> oracle_static_options() {
-  return {{.name = "window-s",
-           .value = "S",
-           .text = "How long a layout is kept.",
-           .unit = "s",
-           .default_text = "200",
-           .min = 1,
-           .max = 86400,
-           .is_integer = true}};
+  return {window_length_option("How long a layout is kept.", 86400)};
 }
 
 Result<double> oracle_static_bound(const ServingSetup& setup, int window_s) {

@@ -314,14 +314,7 @@ Result<std::unique_ptr<ServingPolicy>> make_paris_like(const ServingSetup& setup
 }
 
 std::vector<OptionRecord> paris_like_options() {
-  return {{.name = "window-s",
-           .value = "S",
-           .text = "How long a layout is kept.",
-           .unit = "s",
-           .default_text = "200",
-           .min = 1,
-           .max = 3600,
-           .is_integer = true},
+  return {window_length_option("How long a layout is kept.", 3600),
           {.name = "knee",
            .value = "X",
            .text = "Part of a slice's best throughput that its knee batch reaches.",

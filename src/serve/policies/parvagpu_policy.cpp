@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -33,12 +32,6 @@ struct GpuWishes {
   std::optional<int> lane_size;  ///< of the instance for retraining
   int retrains = kNoTenant;      ///< in it
 };
-
-double mean_of(std::span<const double> values) {
-  return values.empty() ? 0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
-}
 
 class ParvaGpuPolicy final : public ServingPolicy {
  public:
@@ -214,7 +207,7 @@ Result<std::unique_ptr<ServingPolicy>> make_parvagpu(const ServingSetup& setup) 
   auto policy = std::make_unique<ParvaGpuPolicy>(setup, options, std::move(rates));
   std::vector<double> means;
   for (const AdmittedTenant& tenant : setup.tenants) {
-    means.push_back(mean_of(tenant.tenant.rate.values));
+    means.push_back(tenant.tenant.rate.mean());
   }
   SEPTULE_TRY_STATUS(policy->deploy(means));
   return std::unique_ptr<ServingPolicy>(std::move(policy));
@@ -232,14 +225,7 @@ std::vector<OptionRecord> parvagpu_options() {
            .text = "Whether it deploys anew for each window.",
            .default_text = "no",
            .choices = {"no", "yes"}},
-          {.name = "window-s",
-           .value = "S",
-           .text = "Length of a window.",
-           .unit = "s",
-           .default_text = "200",
-           .min = 1,
-           .max = 3600,
-           .is_integer = true},
+          window_length_option("Length of a window.", 3600),
           window_load_option()};
 }
 

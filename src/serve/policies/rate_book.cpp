@@ -59,6 +59,23 @@ OptionRecord window_load_option() {
           .choices = {"forecast", "last-window"}};
 }
 
+double mean_of(std::span<const double> rates_rps) {
+  return rates_rps.empty() ? 0
+                           : std::accumulate(rates_rps.begin(), rates_rps.end(), 0.0) /
+                                 static_cast<double>(rates_rps.size());
+}
+
+OptionRecord window_length_option(std::string text, double seconds_max) {
+  return {.name = "window-s",
+          .value = "S",
+          .text = std::move(text),
+          .unit = "s",
+          .default_text = "200",
+          .min = 1,
+          .max = seconds_max,
+          .is_integer = true};
+}
+
 WindowLoad read_window_load(const PolicyOptions& options) {
   return options.text("load", "forecast") == "last-window" ? WindowLoad::kLastWindow
                                                            : WindowLoad::kForecast;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/options.hpp"
@@ -39,6 +41,10 @@ enum class WindowLoad {
 /// The option "load" of such methods: "forecast" (default) or "last-window".
 OptionRecord window_load_option();
 WindowLoad read_window_load(const PolicyOptions& options);
+/// Their mean; 0 of none.
+double mean_of(std::span<const double> rates_rps);
+/// The option "window-s" of window-based methods: whole seconds, 200 unless said. `text`: of what.
+OptionRecord window_length_option(std::string text, double seconds_max);
 /// Requests per second of the coming `seconds`, by step: the forecast, or what just arrived.
 std::vector<double> window_rates(const RateBook& book, WindowLoad load, int tenant, int seconds);
 

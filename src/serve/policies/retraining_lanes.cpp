@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kDriverS = 0.25;
 
-int whole_seconds(Duration length) {
+int seconds_up(Duration length) {
   return static_cast<int>(std::ceil(length.to_seconds() - 1e-9));
 }
 
@@ -93,11 +93,11 @@ std::vector<LaneJob> lane_jobs(const Tenant& tenant, int index, int begin_s, int
     return jobs;
   }
   const RetrainingJob& job = *tenant.retraining;
-  const int period_s = job.period.has_value() ? std::max(1, whole_seconds(*job.period)) : 0;
+  const int period_s = job.period.has_value() ? std::max(1, seconds_up(*job.period)) : 0;
   for (int k = 0; k == 0 || (period_s > 0 && k * period_s < end_s); ++k) {
     const int period_begin_s = k * period_s;
     const int period_end_s = period_s > 0 ? period_begin_s + period_s : end_s;
-    const int release_s = period_begin_s + whole_seconds(job.release);
+    const int release_s = period_begin_s + seconds_up(job.release);
     if (release_s < begin_s || release_s >= end_s) {
       continue;
     }

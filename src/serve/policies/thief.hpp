@@ -38,7 +38,7 @@ struct ThiefAllocation {
 /// never free. Ekya's own objective, which counts tenants alike whatever their traffic.
 ///
 /// Deterministic; local search, no certificate. Cost: O(jobs^2 x quanta) values per pass, and every
-/// pass but the last raises the value; kPassesMax limits them.
+/// pass but the last raises the value; kThiefPassesMax limits them.
 ThiefAllocation thief_schedule(std::span<const ThiefTenant> tenants, int quanta, double window_s);
 inline constexpr int kThiefPassesMax = 64;
 

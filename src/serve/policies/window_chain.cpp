@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "serve/indices.hpp"
 
 namespace septule::serve {
 
@@ -71,10 +72,10 @@ class ChainStates {
   std::vector<Addition> additions_of(std::uint32_t placements) const {
     std::vector<Addition> additions;
     for (int p = 0; p < static_cast<int>(lattice_.placements().size()); ++p) {
-      const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(p);
-      const auto grown = set_of_bits_.find(placements | bit);
-      if ((placements & bit) == 0 && grown != set_of_bits_.end()) {
-        additions.push_back({grown->second, std::popcount(placements & (bit - 1)), p});
+      const std::uint32_t own = bit(p);
+      const auto grown = set_of_bits_.find(placements | own);
+      if ((placements & own) == 0 && grown != set_of_bits_.end()) {
+        additions.push_back({grown->second, std::popcount(placements & (own - 1)), p});
       }
     }
     return additions;

@@ -20,6 +20,7 @@ struct ChainProblem {
   /// Of creating one instance at the begin of a window, >= 0.
   std::function<double(int window, int label, int size)> creation_cost;
 };
+/// The best chain. A plain value.
 struct LayoutChain {
   std::vector<LabelledLayout> layouts;  ///< by window
   double value = 0;
