@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/options.hpp"
 #include "base/result.hpp"
 #include "gpu/geometry.hpp"
@@ -38,6 +39,12 @@ Result<ServeInput> load_serve_input(const Invocation& invocation,
 
 /// The same tenants with one process for each instance.
 Status admit_without_mps(ServeInput& input);
+
+/// How long the tenants' rates are known for: the longest series; nothing if all are constant.
+std::optional<Duration> trace_length(const ServeInput& input);
+/// A window that begins past the end of the rates is kInvalidInput; one that ends past it is said,
+/// because the last rate holds from there on.
+Status check_rates_reach(const ServeInput& input, Duration begin, Duration length);
 
 /// Which rate of a trace one moment's plan is for (option --demand).
 OptionRecord demand_option();

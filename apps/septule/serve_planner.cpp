@@ -365,6 +365,10 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
     settings.window.step_count =
         invocation.is_given("steps") ? settings.window.step_count : usual.step_count;
   }
+  SEPTULE_TRY_STATUS(check_rates_reach(
+      input,
+      settings.window.begin,
+      Duration::nanoseconds(settings.window.step.to_nanoseconds() * settings.window.step_count)));
   const std::string quantile = invocation.text("warm-up");
   settings.window.warm_up = quantile == "p50"   ? serve::WarmUpQuantile::kP50
                             : quantile == "p99" ? serve::WarmUpQuantile::kP99
