@@ -37,11 +37,12 @@ void report(benchmark::State& state,
   state.counters["gap_percent"] = 100 * (plan.bound / plan.objective - 1);
 }
 
-// Exact plans of 200 x 1 s. Argument: tenants.
+// Exact plans of 200 x 1 s. Arguments: tenants, whether instances are handed over.
 void bm_layout_dp(benchmark::State& state) {
   const CaseOptions options{.tenants = static_cast<int>(state.range(0)),
                             .arrivals = CaseArrivals::kTrace};
-  const serve::GoodputProblem problem = make_case(lattice(), options);
+  serve::GoodputProblem problem = make_case(lattice(), options);
+  problem.hand_over = state.range(1) != 0 ? serve::HandOver::kRelabel : serve::HandOver::kNone;
   serve::GoodputPlan plan;
   for (auto _ : state) {
     WorkBudget budget(kUnits);
@@ -52,7 +53,7 @@ void bm_layout_dp(benchmark::State& state) {
   SEPTULE_CHECK(plan.proof == serve::GoodputProof::kOptimal, "the program is exact");
   report(state, problem, plan);
 }
-BENCHMARK(bm_layout_dp)->Arg(2)->Arg(3)->Arg(4)->Unit(benchmark::kMillisecond);
+BENCHMARK(bm_layout_dp)->ArgsProduct({{2, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
 
 // The multiset relaxation of the same windows. Argument: tenants.
 void bm_multiset_bound(benchmark::State& state) {

@@ -1,11 +1,12 @@
 // Compares serving policies on the mixes of bench/serve/mixes.yaml (docs/benchmarks.md, "Serving
 // mixes"); not a test. Usage:
 //   serving_mixes_report MIXES [mode=fluid|request] [mix=NAME ...] [policy=NAME ...] [timeline=on]
-//                        [hindsight=on]
+//                        [hindsight=on] [septule:OPTION=VALUE ...]
 // policy=NAME takes the name of a policy or the label of a line; timeline=on prints who had what;
-// hindsight=on what whole MIG instances could have given, had the rates been known.
-// The traces and profiles are reference material: SEPTULE_SHARED names its root. Without it nothing
-// is compared, and the program says so.
+// hindsight=on what whole MIG instances could have given, had the rates been known;
+// septule:OPTION=VALUE sets an option of septule and septule-oracle.
+// Files that MIXES names lie beside it or are reference material (traces, profiles): SEPTULE_SHARED
+// names its root. Without it nothing is compared, and the program says so.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -57,6 +58,7 @@ std::vector<Contender> contenders() {
           {"reactive-greedy", "reactive-greedy", {}},
           {"static-best", "static-best", {}},
           {"oracle-static", "oracle-static", {}},
+          {"septule, hand-over", "septule", {{"hand-over", "planned"}}},
           {"septule-oracle", "septule-oracle", {}}};
 }
 
@@ -128,6 +130,7 @@ struct MixRun {
   bool has_hindsight = false;
   std::vector<serve::AdmittedTenant> tenants;
   std::vector<serve::RateSeries> rates;
+  std::vector<std::pair<std::string, std::string>> septule_options;
 };
 
 Outcome run(const MixRun& mix, const Contender& contender) {
@@ -141,6 +144,11 @@ Outcome run(const MixRun& mix, const Contender& contender) {
                             .seed = mix.mixes.seed};
   for (const auto& [name, value] : contender.options) {
     setup.options.set(name, value);
+  }
+  if (contender.policy.starts_with("septule")) {
+    for (const auto& [name, value] : mix.septule_options) {
+      setup.options.set(name, value);
+    }
   }
   const auto policy = must(serve::make_serving_policy(contender.policy, setup));
   const job::ServingRecord record =
@@ -340,12 +348,15 @@ int report(int argc, char** argv) {
   bool has_hindsight = false;
   std::set<std::string> names;
   std::set<std::string> policies;
+  std::vector<std::pair<std::string, std::string>> septule_options;
   for (int i = 2; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const std::size_t equals = argument.find('=');
     const std::string_view key = argument.substr(0, equals);
     const std::string value(equals == std::string_view::npos ? "" : argument.substr(equals + 1));
-    if (key == "mode") {
+    if (key.starts_with("septule:")) {
+      septule_options.emplace_back(key.substr(8), value);
+    } else if (key == "mode") {
       mode = value == "request" ? sim::ServingMode::kRequest : sim::ServingMode::kFluid;
     } else if (key == "timeline") {
       timeline = value == "on" ? sim::ServingTimeline::kOn : sim::ServingTimeline::kOff;
@@ -358,8 +369,9 @@ int report(int argc, char** argv) {
     }
   }
   const std::filesystem::path data = std::filesystem::path(root) / "data/serving";
+  const std::filesystem::path beside = std::filesystem::path(argv[1]).parent_path();
   const interop::TextLoader load = [&](const std::string& name) -> Result<std::string> {
-    return test::read_file(data / name);
+    return test::read_file(std::filesystem::exists(beside / name) ? beside / name : data / name);
   };
   const std::string text = test::read_file(argv[1]);
   const bench::ServingMixes mixes = must(bench::read_serving_mixes({text, argv[1]}, load));
@@ -367,7 +379,8 @@ int report(int argc, char** argv) {
   const serve::LayoutLattice lattice =
       must(serve::LayoutLattice::make(*must(catalogue.find(mixes.gpu)), gpu::ProfileSet::kPlain));
   const gpu::LatencyTable latencies = gpu::load_builtin_latencies();
-  const MixRun common{mixes, lattice, latencies, mode, timeline, has_hindsight, {}, {}};
+  const MixRun common{
+      mixes, lattice, latencies, mode, timeline, has_hindsight, {}, {}, septule_options};
   fmt::print("# Serving mixes: {} mode, forecaster {}, {} windows of {} s after {} to learn from\n",
              mode == sim::ServingMode::kFluid ? "fluid" : "request",
              mixes.forecaster,

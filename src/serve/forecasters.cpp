@@ -56,44 +56,88 @@ class JudgedForecaster : public Forecaster {
   std::vector<double> said_;  // scratch
 };
 
+/// Levels of several paces, of which the one with the least error is believed.
 class TrendForecaster final : public JudgedForecaster {
  public:
   enum class Trend { kNone, kDamped };
   TrendForecaster(std::string_view name, const ForecasterSetup& setup, Trend trend)
       : JudgedForecaster(name, setup),
-        level_weight_(weight_of(setup.smoothing_s)),
         trend_weight_(trend == Trend::kNone ? 0 : weight_of(setup.trend_s)),
-        damping_(1 - weight_of(setup.trend_reach_s)) {}
+        damping_(1 - weight_of(setup.trend_reach_s)),
+        judging_weight_(weight_of(kJudgedSeconds)) {
+    for (std::size_t i = 0; i < kPaces.size(); ++i) {
+      followers_[i].weight = weight_of(setup.smoothing_s * kPaces[i]);
+    }
+  }
 
  protected:
   void learn(double rate_rps) override {
-    if (!level_) {
-      level_ = rate_rps;
-      return;
+    const std::size_t place = seen_ % kJudgedLead;
+    const double judging = std::max(judging_weight_, 1 / static_cast<double>(seen_ + 1));
+    for (Follower& follower : followers_) {
+      if (seen_ >= kJudgedLead) {
+        const double miss = rate_rps - follower.said[place];
+        follower.error += judging * (miss * miss - follower.error);
+      }
+      follow(rate_rps, follower);
+      follower.said[place] = mean_of(follower, kJudgedLead);
     }
-    const double before = *level_;
-    const double expected = before + damping_ * trend_;
-    level_ = expected + level_weight_ * (rate_rps - expected);
-    trend_ = damping_ * trend_ + trend_weight_ * (*level_ - before - damping_ * trend_);
+    ++seen_;
+    if (trend_weight_ > 0 && seen_ >= kTrialSeconds) {
+      chosen_ = kMiddle;
+      for (std::size_t i = 0; i < kPaces.size(); ++i) {
+        const double least = followers_[chosen_].error * (chosen_ == kMiddle ? 1 - kBetter : 1);
+        chosen_ = followers_[i].error < least ? i : chosen_;
+      }
+    }
   }
   double mean(int lead) const override {
-    if (!level_) {
-      return setup().prior_rps;
-    }
-    if (trend_ == 0) {
-      return *level_;
-    }
-    // damping + damping^2 + ... + damping^lead
-    const double power = portable_exp(-static_cast<double>(lead) / setup().trend_reach_s);
-    return *level_ + trend_ * damping_ * (1 - power) / (1 - damping_);
+    return seen_ == 0 ? setup().prior_rps : mean_of(followers_[chosen_], lead);
   }
 
  private:
-  double level_weight_;
+  /// Time constants of the levels that are tried, in those of the setup.
+  static constexpr std::array<double, 3> kPaces{0.3, 1, 3};
+  static constexpr std::size_t kMiddle = 1;
+  static constexpr int kJudgedLead = 10;         // s
+  static constexpr double kJudgedSeconds = 200;  // errors so old count a third
+  static constexpr std::size_t kTrialSeconds = 60;
+  static constexpr double kBetter = 0.02;
+
+  struct Follower {
+    double weight = 1;
+    double level = 0;
+    double trend = 0;
+    double error = 0;                        // mean square, kJudgedLead ahead
+    std::array<double, kJudgedLead> said{};  // ring
+  };
+
+  void follow(double rate_rps, Follower& follower) const {
+    if (seen_ == 0) {
+      follower.level = rate_rps;
+      return;
+    }
+    const double before = follower.level;
+    const double expected = before + damping_ * follower.trend;
+    follower.level = expected + follower.weight * (rate_rps - expected);
+    follower.trend = damping_ * follower.trend +
+                     trend_weight_ * (follower.level - before - damping_ * follower.trend);
+  }
+  double mean_of(const Follower& follower, int lead) const {
+    if (follower.trend == 0) {
+      return follower.level;
+    }
+    // damping + damping^2 + ... + damping^lead
+    const double power = portable_exp(-static_cast<double>(lead) / setup().trend_reach_s);
+    return follower.level + follower.trend * damping_ * (1 - power) / (1 - damping_);
+  }
+
   double trend_weight_;
   double damping_;
-  std::optional<double> level_;
-  double trend_ = 0;
+  double judging_weight_;
+  std::array<Follower, kPaces.size()> followers_;
+  std::size_t chosen_ = kMiddle;
+  std::size_t seen_ = 0;
 };
 
 /// Level and factors by bucket. A factor is (mean rate of the bucket) / (mean rate of its season);
@@ -208,7 +252,7 @@ std::unique_ptr<Forecaster> make_oracle(const ForecasterSetup& setup) {
 
 constexpr auto kVariants = std::to_array<ForecasterVariant>({
     {.name = "ewma-trend",
-     .summary = "mean of the last 10 s and a trend that dies out",
+     .summary = "mean of the last 3, 10 or 30 s and a trend that dies out",
      .make = make_ewma_trend},
     {.name = "smoothing", .summary = "mean of the last 10 s", .make = make_smoothing},
     {.name = "seasonal",

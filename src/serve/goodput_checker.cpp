@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kFiguresTolerance = 1e-6;
 constexpr double kWorkTolerance = 1e-9;
+constexpr double kMemoryTolerance = 1e-9;
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -136,13 +137,20 @@ class Judge {
 
   void change(int t) {
     std::map<Key, int> now;
+    std::map<int, int> handed;
     int created = 0;
     for (const LabelledInstance& instance : plan_.layouts[at(t)]) {
       const Key key{instance.placement, instance.label};
       const auto before = created_.find(key);
       if (before != created_.end()) {
         now[key] = before->second;
+        if (const auto going_on = handed_.find(key.first); going_on != handed_.end()) {
+          handed.insert(*going_on);
+        }
         continue;
+      }
+      if (const std::optional<int> from = predecessor_of(instance, t); from.has_value()) {
+        handed[key.first] = *from;
       }
       now[key] = t;
       ++created;
@@ -164,10 +172,48 @@ class Judge {
     }
     out_.creations += created;
     created_ = std::move(now);
+    handed_ = std::move(handed);
+  }
+
+  /// The label that goes on at the placement of an instance that is created at t.
+  std::optional<int> predecessor_of(const LabelledInstance& instance, int t) const {
+    if (problem_.hand_over != HandOver::kRelabel) {
+      return std::nullopt;
+    }
+    const auto old = created_.lower_bound({instance.placement, 0});
+    if (old == created_.end() || old->first.first != instance.placement) {
+      return std::nullopt;
+    }
+    int from = old->first.second;
+    if (!is_ready(old->first, old->second, t)) {
+      const auto going_on = handed_.find(instance.placement);
+      if (going_on == handed_.end()) {
+        return std::nullopt;
+      }
+      from = going_on->second;
+    }
+    if (from == instance.label) {
+      return from;
+    }
+    const Label& before = label(from);
+    const Label& after = label(instance.label);
+    const std::size_t size = at(size_of(instance.placement));
+    const bool fits = before.memory[size] + after.memory[size] <= 1 + kMemoryTolerance;
+    const bool may = !before.serves.empty() && before.group == after.group && fits;
+    return may ? std::optional(from) : std::nullopt;
   }
 
   bool is_ready(const Key& key, int since, int t) const {
     return since == kBefore || t - since >= label(key.second).warm_up_steps;
+  }
+
+  /// The label whose output the instance gives in a step.
+  std::optional<int> serving_at(const Key& key, int since, int t) const {
+    if (is_ready(key, since, t)) {
+      return key.second;
+    }
+    const auto going_on = handed_.find(key.first);
+    return going_on == handed_.end() ? std::nullopt : std::optional(going_on->second);
   }
 
   double accuracy(int tenant, int t) const {
@@ -181,8 +227,12 @@ class Judge {
       const GoodputTenant& tenant = problem_.tenants[at(m)];
       double capacity = 0;
       for (const auto& [key, since] : created_) {
-        for (const Label::Output& output : label(key.second).serves) {
-          if (output.tenant == m && is_ready(key, since, t)) {
+        const std::optional<int> up = serving_at(key, since, t);
+        if (!up.has_value()) {
+          continue;
+        }
+        for (const Label::Output& output : label(*up).serves) {
+          if (output.tenant == m) {
             capacity += output.rate_rps[at(size_of(key.first))] * step_s_;
           }
         }
@@ -268,6 +318,7 @@ class Judge {
   const GoodputPlan& plan_;
   double step_s_;
   std::map<Key, int> created_;
+  std::map<int, int> handed_;  // by placement: label that goes on until the new one is ready
   std::vector<double> progress_;
   GoodputJudgement out_;
 };

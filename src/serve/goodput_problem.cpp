@@ -131,6 +131,7 @@ Status check_label(const GoodputProblem& problem, const Label& label) {
   }
   for (std::size_t s = 0; s < sizes; ++s) {
     SEPTULE_TRY_STATUS(check_number(label.speed[s], kNumberMax, where, "a speed of retraining"));
+    SEPTULE_TRY_STATUS(check_number(label.memory[s], kNumberMax, where, "a share of memory"));
   }
   SEPTULE_TRY_STATUS(check_count(label.warm_up_steps, 0, kWarmUpStepsMax, where, "warm_up_steps"));
   return check_number(label.creation_cost, kNumberMax, where, "creation_cost");

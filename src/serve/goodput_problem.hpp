@@ -29,6 +29,14 @@ struct Label {
   SizeTable<double> speed{};    ///< of retraining, relative to the whole GPU; 0 = does not fit
   int warm_up_steps = 1;        ///< steps after creation in which it yields nothing, >= 0
   double creation_cost = 0;     ///< goodput lost per creation (wear, disturbance), >= 0
+  int group = 0;                ///< labels of one group may share an MPS server (HandOver)
+  SizeTable<double> memory{};   ///< of an instance of the size: the share it takes; 0 = unknown
+};
+
+/// What becomes of the use of an instance that stays and gets another label.
+enum class HandOver {
+  kNone,     ///< it stops at once
+  kRelabel,  ///< where it serves, it goes on until the new one is ready
 };
 
 struct RetrainingNeed {
@@ -60,8 +68,15 @@ using LabelledLayout = std::vector<LabelledInstance>;
 /// - An instance of the layout of step t that was not in the layout of t-1 with the same label is
 ///   created at the begin of t and yields nothing in the steps t .. t + warm_up_steps - 1. One that
 ///   leaves and comes back is created anew.
-/// - A tenant serves in a step its arrivals or the sum of the rates of its ready instances, if that
-///   is less.
+/// - With HandOver::kRelabel, where the placement of an instance created at t was in the layout of
+///   t-1 with another label, that label hands over to the new one: what it yields goes on in the
+///   steps t .. t + warm_up_steps - 1 of the new one, as long as that is there. It must serve, be
+///   of the new one's group, fit beside it (`memory` of both at most 1, to 1e-9) and be ready in
+///   step t. One that is not ready, and has something handed over to it, passes that on under the
+///   same conditions, to the very label it came from under none. Creation cost, limit on changes
+///   and dwell are as ever.
+/// - A tenant serves in a step its arrivals or the sum of the rates of its ready instances, and of
+///   what is handed over, if that is less.
 /// - A layout has at most one instance that retrains a tenant, warming up or not. Retraining
 ///   advances by speed * step of the ready one, in the steps release_step .. deadline_step - 1
 ///   only; it may be interrupted and moved, which loses no work done. It is complete once the sum
@@ -84,6 +99,7 @@ struct GoodputProblem {
   int terminal_steps = 0;                   ///< the last layout is valued for so many more steps
   std::optional<int> changes_per_step_max;  ///< created instances
   int dwell_steps = 0;                      ///< an instance stays at least so long
+  HandOver hand_over = HandOver::kNone;
 };
 
 /// Limits of a problem.

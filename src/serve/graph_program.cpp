@@ -83,14 +83,18 @@ void GraphProgram::make_axes() {
   }
   value_count_ = offset;
   for (const LayoutGraph::Edge& edge : graph_.edges()) {
-    run_edge_.push_back(-1);
-    const auto& retrains = problem_.labels[at(graph_.letter(edge.slot).label)].retrains;
-    for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
-      if (retrains == input_.tracked[k].tenant) {
-        run_edge_.back() = static_cast<int>(k);
-      }
-    }
+    run_edge_.push_back(tracked_by(edge.slot));
   }
+}
+
+/// The tracked tenant that a slot's letter retrains; -1 = none.
+int GraphProgram::tracked_by(std::size_t slot) const {
+  const auto& retrains = problem_.labels[at(graph_.letter(slot).label)].retrains;
+  int found = -1;
+  for (std::size_t k = 0; k < input_.tracked.size(); ++k) {
+    found = retrains == input_.tracked[k].tenant ? static_cast<int>(k) : found;
+  }
+  return found;
 }
 
 std::int64_t GraphProgram::units() const {
@@ -196,6 +200,24 @@ void GraphProgram::create(int t, bool Letter::* made) {
   }
 }
 
+/// The step's values count what is handed over at its begin.
+void GraphProgram::hand_over(int t) {
+  for (const LayoutGraph::Relabel& relabel : graph_.relabels()) {
+    if (!is_open(t, relabel.to)) {
+      continue;
+    }
+    const double cost = graph_.letter(relabel.slot).creation_cost;
+    const int run = tracked_by(relabel.slot);
+    if (run >= 0) {
+      const std::size_t k = at(run);
+      const double speed = trainer(relabel.to, k)->speed;
+      raise_along(relabel.to, relabel.from, k, input_.tracked[k].of(speed).resume, cost);
+    } else {
+      raise(relabel.to, relabel.from, cost);
+    }
+  }
+}
+
 /// The step's value for each combination of tracked tenants that are done.
 std::vector<double> GraphProgram::worths(StepTerms terms, std::span<const double> rps) const {
   std::vector<double> worth(std::size_t{1} << input_.tracked.size());
@@ -283,6 +305,9 @@ void GraphProgram::run_step(int t, bool keeps_layer) {
     train(s, t);
   }
   advance();
+  if (input_.hand_over == HandOver::kRelabel) {
+    hand_over(t);
+  }
   if (graph_.has_late()) {
     create(t, &Letter::is_made_late);
   }
@@ -334,6 +359,8 @@ std::optional<double> GraphProgram::value(WorkBudget& budget) {
 
 std::optional<GraphAnswer> GraphProgram::solve(WorkBudget& budget) {
   SEPTULE_CHECK(!graph_.has_early(), "the way back knows no labels that serve at once");
+  SEPTULE_CHECK(input_.hand_over == HandOver::kNone || !graph_.has_ages(),
+                "the way back hands over only what has no age");
   stretch_ = static_cast<int>(std::ceil(std::sqrt(problem_.step_count)));
   begin();
   if (!run(0, problem_.step_count, budget, stretch_)) {

@@ -18,6 +18,8 @@ struct GraphInput {
   std::vector<WorkLevels> tracked;  ///< whose retraining is planned; their labels are in the graph
   /// Instances of each size that are set beforehand beside the states, by step; empty = none.
   std::vector<SizeTable<int>> beside;
+  /// With the way back, hand-overs need letters without ages.
+  HandOver hand_over = HandOver::kNone;
 };
 
 struct GraphAnswer {
@@ -30,7 +32,7 @@ struct GraphAnswer {
 /// levels of the tenants tracked. On multisets with levels rounded up: an upper bound on the
 /// objective of every plan whose untracked tenants have the terms given. On placed layouts with
 /// exact levels: the optimum. With levels of one run: the best plan of its kind, on multisets not a
-/// bound. The limit on changes is forgotten.
+/// bound. The limit on changes is forgotten. Hand-overs need warm-ups of one step at most.
 /// Cost: one unit for each state, combination of levels and step (twice with the way back).
 /// Memory: values, and every sqrt(T)-th set of them with the way back. One owner.
 class GraphProgram {
@@ -70,6 +72,11 @@ class GraphProgram {
   void raise(std::size_t to, std::size_t from, double cost);
   void drop();
   void create(int t, bool Letter::* made);
+  void hand_over(int t);
+  int tracked_by(std::size_t slot) const;
+  void move_handed_over(Step& step,
+                        const LayoutGraph::Counts& later,
+                        const LayoutGraph::Counts& wanted) const;
   void raise_along(
       std::size_t to, std::size_t from, std::size_t k, const std::vector<int>& levels, double cost);
   void add_values(int t);

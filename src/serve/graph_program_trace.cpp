@@ -25,6 +25,7 @@ struct GraphProgram::Step {
   int dropped = 0;
   // Of the state at hand.
   LayoutGraph::Counts owned_here;
+  std::vector<int> handed_here;  // by slot: instances handed over
   double cost_here = 0;
   int created_here = 0;
   int dropped_here = 0;
@@ -42,6 +43,23 @@ std::span<const double> GraphProgram::layer(int t) {
   return layers_[at(t - from)];
 }
 
+/// Finds for what is missing others of its place that are there no more and hand over to it.
+void GraphProgram::move_handed_over(Step& step,
+                                    const LayoutGraph::Counts& later,
+                                    const LayoutGraph::Counts& wanted) const {
+  for (std::size_t slot = 0; slot < later.size(); ++slot) {
+    int missing = wanted[slot] - later[slot];
+    for (const std::uint32_t from : graph_.handed_over_to(slot)) {
+      const int left = later[from] - wanted[from] - step.handed_here[from];
+      const int moved = std::max(0, std::min(missing, left));
+      step.handed_here[from] += moved;
+      step.owned_here[from] =
+          static_cast<LayoutGraph::Counts::value_type>(step.owned_here[from] - moved);
+      missing -= moved;
+    }
+  }
+}
+
 /// What is owned in step t if `state` serves in it and `kept` is there after it; false if that
 /// takes a creation or a drop that is not allowed.
 bool GraphProgram::compare(int t, std::size_t state, const Node& kept, Step& step) const {
@@ -52,8 +70,12 @@ bool GraphProgram::compare(int t, std::size_t state, const Node& kept, Step& ste
   step.created_here = 0;
   step.dropped_here = 0;
   const bool may_drop = t + 1 < problem_.step_count;
+  step.handed_here.assign(later.size(), 0);
+  if (input_.hand_over == HandOver::kRelabel) {
+    move_handed_over(step, later, wanted);
+  }
   for (std::size_t slot = 0; slot < later.size(); ++slot) {
-    const int missing = wanted[slot] - later[slot];
+    const int missing = wanted[slot] - (later[slot] - step.handed_here[slot]);
     const Letter& letter = graph_.letter(slot);
     if (missing > 0) {
       if (!letter.is_made_late) {

@@ -53,6 +53,7 @@ class WindowMaker {
     problem.step = shape_.step;
     problem.step_count = shape_.step_count;
     problem.terminal_steps = shape_.terminal_steps;
+    problem.hand_over = shape_.hand_over;
     for (std::size_t i = 0; i < input_.tenants.size(); ++i) {
       add_tenant(i);
     }
@@ -124,8 +125,37 @@ class WindowMaker {
   void add_label(std::size_t i, Label label, Role role) {
     const Duration warm_up = context_.warm_up(input_.tenants[i], shape_.warm_up);
     label.warm_up_steps = std::min(1, whole_steps(warm_up, shape_.step));
+    label.group = trust_group(i);
+    for (std::size_t s = 0; s < context_.lattice->sizes().size(); ++s) {
+      label.memory[s] = memory_share(i, role, s);
+    }
     window_.problem.labels.push_back(std::move(label));
     window_.uses.push_back({.tenant = input_.tenants[i], .role = role});
+  }
+
+  /// The first tenant of the GPU that is of the same trust group.
+  int trust_group(std::size_t i) const {
+    std::size_t first = 0;
+    while (admitted(first).tenant.trust_group != admitted(i).tenant.trust_group) {
+      ++first;
+    }
+    return static_cast<int>(first);
+  }
+
+  /// Of an instance of the size; 0 = it or the tenant's need is unknown.
+  double memory_share(std::size_t i, Role role, std::size_t size) const {
+    const std::optional<Bytes> there = context_.lattice->sizes()[size].memory;
+    const std::optional<RetrainingJob>& job = admitted(i).tenant.retraining;
+    const std::optional<OperatingPoint>& point = admitted(i).serving[size];
+    std::optional<Bytes> needed;
+    if (role == Role::kRetrain) {
+      needed = job ? job->memory : std::nullopt;
+    } else {
+      needed = point ? point->memory : std::nullopt;
+    }
+    const bool is_known = there && needed && there->value() > 0;
+    return is_known ? static_cast<double>(needed->value()) / static_cast<double>(there->value())
+                    : 0.0;
   }
 
   void add_serving_label(std::size_t i) {

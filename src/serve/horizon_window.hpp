@@ -18,6 +18,10 @@ struct WindowShape {
   double dwell_factor = 2;  ///< warm-ups that an instance stays
   double churn = 0.5;       ///< creation cost: this share of what the tenant earns in a warm-up
   WarmUpQuantile warm_up = WarmUpQuantile::kP90;
+  /// kNone: instances are handed over all the same, only no plan counts on it. Counting on it hides
+  /// more of the warm-ups, but plans then follow each scenario of the forecast
+  /// (docs/benchmarks.md).
+  HandOver hand_over = HandOver::kNone;
 };
 
 /// What one GPU's window is planned from. Spans hold during the call.
@@ -53,6 +57,7 @@ struct HorizonWindow {
 /// running retrainings under kFrozen; instances of tenants that the GPU no longer has are left out
 /// of the layout in force. Warm-ups are one step, and what is longer is charged as a lump
 /// at creation (serving.md 2.4): labels with ages would multiply the states of the exact program.
+/// What hands over to what is said by trust groups and, where known, memory.
 /// Under kPlanned the terminal value reaches to the nearest end of a period.
 HorizonWindow make_window(const HoldingContext& context,
                           const WindowShape& shape,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "base/check.hpp"
 
@@ -12,12 +14,25 @@ namespace septule::serve {
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
+/// Not computed yet: no amount earned is negative but for -kImpossible.
+constexpr double kUnknown = -1;
+/// What a driver takes to destroy and create an instance, on top of the warm-up.
+constexpr double kDriverSeconds = 0.25;
 
 std::uint32_t bit_of(int placement) {
   return std::uint32_t{1} << static_cast<unsigned>(placement);
 }
 
-/// Places the jobs of one GPU, one after the other.
+/// A run that is considered; size -1 = the job does not run.
+struct Option {
+  int size = -1;
+  int begin = 0;
+  int end = 0;   ///< step after the last one of the run: the new model answers from here on
+  int back = 0;  ///< from here on others serve where it ran: they warm up as well
+};
+
+/// Chooses the runs of one GPU's jobs together: from several beginnings, one job after the other is
+/// given its best run beside those of the others, until no job gains.
 class JobPlacer {
  public:
   JobPlacer(const HoldingContext& context, const JobPlacementInput& input, CapacityBook& book)
@@ -25,196 +40,299 @@ class JobPlacer {
         input_(input),
         book_(book),
         steps_(input.rates_rps.empty() ? 0 : static_cast<int>(input.rates_rps.front().size())),
-        taken_(static_cast<std::size_t>(steps_)) {}
+        ends_(input.tenants.size(), steps_) {}
 
   std::vector<JobRun> place() {
-    take_running();
-    std::vector<JobRun> placed;
-    while (const std::optional<JobRun> run = best_run(placed)) {
-      placed.push_back(*run);
-      take(run->size, run->begin, run->end);
+    find_jobs();
+    if (steps_ == 0 || std::ranges::none_of(jobs_, [](const Job& job) { return !job.is_fixed; }) ||
+        jobs_.size() > kJobsMax) {
+      return {};
     }
-    return placed;
+    Runs best(jobs_.size());
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      best[j] = jobs_[j].is_fixed ? jobs_[j].options.front() : Option{};
+    }
+    double most = improve(best);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      for (const Option& first : firsts(jobs_[j])) {
+        Runs runs(jobs_.size());
+        for (std::size_t i = 0; i < jobs_.size(); ++i) {
+          runs[i] = jobs_[i].is_fixed ? jobs_[i].options.front() : Option{};
+        }
+        runs[j] = first;
+        improve_others(runs, j);
+        const double value = improve(runs);
+        if (value > most * (1 + kGainMin)) {
+          most = value;
+          best = runs;
+        }
+      }
+    }
+    return runs_of(best, most);
   }
 
  private:
+  static constexpr std::size_t kJobsMax = 8;
+  static constexpr int kPassesMax = 4;
+  static constexpr double kGainMin = 1e-9;
+  static constexpr int kNearSteps = 8;
+
+  struct Job {
+    std::size_t entry = 0;
+    bool is_fixed = false;
+    std::vector<Option> options;
+  };
+  using Runs = std::vector<Option>;  // by job
+
   const AdmittedTenant& admitted(int tenant) const {
     return context_.tenants[static_cast<std::size_t>(tenant)];
   }
   const TenantState& state(int tenant) const {
     return input_.states[static_cast<std::size_t>(tenant)];
   }
-  bool is_running(int tenant) const {
-    return std::ranges::any_of(*input_.holdings, [&](const Holding& holding) {
-      return holding.role == Role::kRetrain && holding.tenant == tenant;
-    });
-  }
   /// Steps in which `length_s` seconds end.
   int steps_of(double length_s) const {
     return static_cast<int>(std::min(1e6, std::ceil(length_s / input_.step.to_seconds() - 1e-9)));
   }
-  int warm_steps(int tenant) const {
-    return steps_of(context_.warm_up(tenant, input_.warm_up).to_seconds());
-  }
-  void take(int size, int begin, int end) {
-    for (int t = begin; t < std::min(end, steps_); ++t) {
-      taken_[static_cast<std::size_t>(t)].push_back(size);
-    }
-  }
-  void take_running() {
-    for (const Holding& holding : *input_.holdings) {
-      if (holding.role == Role::kRetrain) {
-        const int size = context_.size_of(holding);
-        const double speed =
-            admitted(holding.tenant).retraining_speed[static_cast<std::size_t>(size)];
-        take(size, 0, speed > 0 ? steps_of(state(holding.tenant).retraining_left_s / speed) : 0);
-      }
-    }
-  }
 
-  /// What the GPU's tenants earn in each step at best, one more instance of `size` being taken
-  /// (-1 = none).
-  std::vector<double> earned(int size) {
-    std::vector<double> values;
-    for (const int tenant : input_.tenants) {
-      values.push_back(admitted(tenant).tenant.weight * accuracy(tenant));
-    }
-    std::vector<double> earned;
-    std::vector<double> rates(input_.tenants.size());
-    for (int t = 0; t < steps_; ++t) {
-      for (std::size_t i = 0; i < rates.size(); ++i) {
-        rates[i] = input_.rates_rps[i][static_cast<std::size_t>(t)];
-      }
-      std::vector<int> taken = taken_[static_cast<std::size_t>(t)];
-      if (size >= 0) {
-        taken.push_back(size);
-      }
-      const CapacityChoices* choices = book_.choices(std::move(taken));
-      earned.push_back(choices == nullptr || !choices->is_possible()
-                           ? -kImpossible
-                           : choices->best_rate(rates, values));
-    }
-    return earned;
-  }
-  double accuracy(int tenant) const {
-    const Tenant& own = admitted(tenant).tenant;
-    return state(tenant).is_retrained && own.retraining ? own.retraining->accuracy_after
-                                                        : own.accuracy;
-  }
-
-  /// What the retrained model adds from each step on to the end of its period.
-  std::vector<double> gains(std::size_t entry, std::span<const double> base) const {
-    const int tenant = input_.tenants[entry];
-    const Tenant& own = admitted(tenant).tenant;
-    const RetrainingJob job = checked_value(own.retraining, "a tenant with work left has a job");
-    const double more = own.weight * (job.accuracy_after - own.accuracy);
-    std::vector<double> gains(static_cast<std::size_t>(steps_) + 1, 0.0);
-    const double step_s = input_.step.to_seconds();
-    int ends = std::numeric_limits<int>::max();
-    if (job.period) {
-      const std::int64_t period = job.period->to_nanoseconds();
-      const std::int64_t left = period - input_.now.to_nanoseconds() % period;
-      ends = steps_of(Duration::nanoseconds(left).to_seconds());
-    }
-    const std::vector<double>& rates = input_.rates_rps[entry];
-    // Beyond the window: as in its last step, for at most as long again.
-    const int beyond = std::clamp(ends - steps_, 0, steps_);
-    double sum = beyond * more * rates.back() * step_s * served_share(steps_ - 1, base);
-    gains.back() = sum;
-    for (int t = steps_ - 1; t >= 0; --t) {
-      if (t < ends) {
-        sum += more * rates[static_cast<std::size_t>(t)] * step_s * served_share(t, base);
-      }
-      gains[static_cast<std::size_t>(t)] = sum;
-    }
-    return gains;
-  }
-  /// Of all that arrives, by value.
-  double served_share(int t, std::span<const double> base) const {
-    double all = 0;
-    for (std::size_t i = 0; i < input_.tenants.size(); ++i) {
-      all += admitted(input_.tenants[i]).tenant.weight * accuracy(input_.tenants[i]) *
-             input_.rates_rps[i][static_cast<std::size_t>(t)];
-    }
-    return all > 0 ? std::clamp(base[static_cast<std::size_t>(t)] / all, 0.0, 1.0) : 0;
-  }
-
-  std::optional<JobRun> best_run(std::span<const JobRun> placed) {
-    std::vector<std::size_t> waiting;
+  void find_jobs() {
     for (std::size_t i = 0; i < input_.tenants.size(); ++i) {
       const int tenant = input_.tenants[i];
-      const bool is_placed =
-          std::ranges::any_of(placed, [&](const JobRun& run) { return run.tenant == tenant; });
-      if (state(tenant).retraining_left_s > 0 && !is_running(tenant) && !is_placed) {
-        waiting.push_back(i);
+      const std::optional<RetrainingJob>& job = admitted(tenant).tenant.retraining;
+      if (!job) {
+        continue;
       }
-    }
-    if (waiting.empty() || steps_ == 0) {
-      return std::nullopt;
-    }
-    const std::vector<double> base = earned(-1);
-    std::optional<JobRun> best;
-    for (std::size_t size = 0; size < context_.lattice->sizes().size(); ++size) {
-      std::vector<double> lost{0};  // before each step
-      const std::vector<double> with = earned(static_cast<int>(size));
-      for (std::size_t t = 0; t < base.size(); ++t) {
-        const double loss = std::isfinite(with[t]) ? std::max(0.0, base[t] - with[t]) : kImpossible;
-        lost.push_back(lost.back() + loss * input_.step.to_seconds());
+      if (job->period) {
+        const std::int64_t period = job->period->to_nanoseconds();
+        const std::int64_t left = period - input_.now.to_nanoseconds() % period;
+        ends_[i] = steps_of(Duration::nanoseconds(left).to_seconds());
+      } else {
+        ends_[i] = 2 * steps_;
       }
-      for (const std::size_t entry : waiting) {
-        const std::optional<JobRun> run =
-            best_begin(entry, static_cast<int>(size), lost, gains(entry, base));
-        if (run && (!best || run->net > best->net)) {
-          best = run;
+      if (state(tenant).retraining_left_s <= 0) {
+        continue;
+      }
+      Job one{.entry = i, .is_fixed = false, .options = {}};
+      for (const Holding& holding : *input_.holdings) {
+        if (holding.role == Role::kRetrain && holding.tenant == tenant) {
+          one.is_fixed = true;
+          one.options = {running(holding)};
         }
       }
+      if (!one.is_fixed) {
+        one.options = options_of(tenant);
+      }
+      jobs_.push_back(std::move(one));
     }
-    return best;
   }
 
-  std::optional<JobRun> best_begin(std::size_t entry,
-                                   int size,
-                                   std::span<const double> lost,
-                                   std::span<const double> gains) const {
-    const int tenant = input_.tenants[entry];
-    const double speed = admitted(tenant).retraining_speed[static_cast<std::size_t>(size)];
-    if (speed <= 0) {
-      return std::nullopt;
-    }
+  Option running(const Holding& holding) const {
+    const int size = context_.size_of(holding);
+    const double speed = admitted(holding.tenant).retraining_speed[static_cast<std::size_t>(size)];
+    const double warm_s =
+        std::max(0.0,
+                 (holding.since + context_.warm_up(holding.tenant, input_.warm_up) - input_.now)
+                     .to_seconds());
+    const int end =
+        speed > 0 ? steps_of(warm_s + state(holding.tenant).retraining_left_s / speed) : 0;
+    return {.size = size, .begin = 0, .end = end, .back = end};
+  }
+
+  std::vector<Option> options_of(int tenant) const {
+    std::vector<Option> options{Option{}};
     const TenantState& own = state(tenant);
-    const int warm = warm_steps(tenant);
-    const int length = warm + steps_of(own.retraining_left_s / speed);
+    const double warm_s = context_.warm_up(tenant, input_.warm_up).to_seconds();
     int first = 0;
     if (own.retraining_release && *own.retraining_release > input_.now) {
       // Warming up may begin before the data are there.
-      first = std::max(0, steps_of((*own.retraining_release - input_.now).to_seconds()) - warm);
+      first = std::max(
+          0, steps_of((*own.retraining_release - input_.now).to_seconds()) - steps_of(warm_s));
     }
     int last = steps_;
     if (own.retraining_deadline) {
       const double left_s = (*own.retraining_deadline - input_.now).to_seconds();
       last = std::min(last, static_cast<int>(left_s / input_.step.to_seconds() + 1e-9));
     }
-    std::optional<JobRun> best;
-    for (int begin = first; begin + length <= last; ++begin) {
-      // What takes the place back warms up too.
-      const int back = std::min(steps_, begin + length + warm);
-      const double loss =
-          lost[static_cast<std::size_t>(back)] - lost[static_cast<std::size_t>(begin)];
-      const double net = gains[static_cast<std::size_t>(begin) + static_cast<std::size_t>(length)] -
-                         input_.caution * loss;
-      if (std::isfinite(net) && net > 0 && (!best || net > best->net)) {
-        best = JobRun{
-            .tenant = tenant, .size = size, .begin = begin, .end = begin + length, .net = net};
+    for (std::size_t size = 0; size < context_.lattice->sizes().size(); ++size) {
+      const double speed = admitted(tenant).retraining_speed[size];
+      if (speed <= 0) {
+        continue;
+      }
+      const int length = steps_of(warm_s + kDriverSeconds + own.retraining_left_s / speed);
+      for (int begin = first; begin + length <= last; ++begin) {
+        options.push_back({.size = static_cast<int>(size),
+                           .begin = begin,
+                           .end = begin + length,
+                           .back = begin + length + steps_of(warm_s)});
       }
     }
-    return best;
+    return options;
+  }
+
+  /// The first run of each size.
+  static std::vector<Option> firsts(const Job& job) {
+    std::vector<Option> firsts;
+    for (const Option& option : job.options) {
+      if (option.size >= 0 && !job.is_fixed &&
+          (firsts.empty() || firsts.back().size != option.size)) {
+        firsts.push_back(option);
+      }
+    }
+    return firsts;
+  }
+
+  double improve(Runs& runs) {
+    double value = total(runs);
+    for (int pass = 0; pass < kPassesMax; ++pass) {
+      const double before = value;
+      for (std::size_t j = 0; j < jobs_.size(); ++j) {
+        value = improve_one(runs, j, value);
+      }
+      if (value <= before * (1 + kGainMin)) {
+        break;
+      }
+    }
+    return value;
+  }
+  void improve_others(Runs& runs, std::size_t fixed) {
+    double value = total(runs);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (j != fixed) {
+        value = improve_one(runs, j, value);
+      }
+    }
+  }
+  double improve_one(Runs& runs, std::size_t j, double value) {
+    if (jobs_[j].is_fixed) {
+      return value;
+    }
+    Option best = runs[j];
+    const int near = best.begin;
+    for (const Option& option : jobs_[j].options) {
+      if (option.begin > kNearSteps && option.begin % 2 != 0 && std::abs(option.begin - near) > 1) {
+        continue;
+      }
+      runs[j] = option;
+      const double with = total(runs);
+      if (with > value * (1 + kGainMin) || !std::isfinite(value)) {
+        value = with;
+        best = option;
+      }
+    }
+    runs[j] = best;
+    return value;
+  }
+
+  /// What all tenants earn with these runs to the end of the window and, for the models they bring,
+  /// of the periods beyond it.
+  double total(const Runs& runs) {
+    double sum = 0;
+    for (int t = 0; t < steps_; ++t) {
+      std::uint32_t code = 0;
+      unsigned done = 0;
+      for (std::size_t j = 0; j < runs.size(); ++j) {
+        const Option& run = runs[j];
+        if (run.size < 0 || t < run.begin) {
+          continue;
+        }
+        const bool is_done = t >= run.end;
+        done |= is_done && t < ends_[jobs_[j].entry] ? 1U << j : 0U;
+        if (t < run.back && !(is_done && is_taken_over(runs, run, t))) {
+          code += std::uint32_t{1} << (3U * static_cast<unsigned>(run.size));
+        }
+      }
+      const double left = earned(t, code, done);
+      sum += left - (input_.caution - 1) * std::max(0.0, earned(t, 0, done) - left);
+    }
+    return sum + beyond(runs);
+  }
+  /// Whether another job runs in step t where `run` has ended.
+  static bool is_taken_over(const Runs& runs, const Option& run, int t) {
+    return std::ranges::any_of(runs, [&](const Option& other) {
+      return other.size == run.size && other.begin >= run.end && other.begin <= t && t < other.end;
+    });
+  }
+  double beyond(const Runs& runs) {
+    double sum = 0;
+    for (std::size_t j = 0; j < runs.size(); ++j) {
+      const std::size_t entry = jobs_[j].entry;
+      if (runs[j].size < 0 || runs[j].end > steps_ || ends_[entry] <= steps_) {
+        continue;
+      }
+      // As in the last step, for at most as long again.
+      const double more = earned(steps_ - 1, 0, 1U << j) - earned(steps_ - 1, 0, 0);
+      sum += more * std::min(ends_[entry] - steps_, steps_);
+    }
+    return sum;
+  }
+
+  /// What the GPU's tenants earn in a step at best, instances of the sizes in `code` (three bits
+  /// for each size) being taken, the jobs in `done` being done.
+  double earned(int t, std::uint32_t code, unsigned done) {
+    const std::uint64_t key = (std::uint64_t{code} << 8U) | done;
+    const auto [place, is_new] = rows_.try_emplace(key);
+    std::vector<double>& row = place->second;
+    if (is_new) {
+      row.assign(static_cast<std::size_t>(steps_), kUnknown);
+    }
+    double& value = row[static_cast<std::size_t>(t)];
+    if (value == kUnknown) {
+      value = best_rate(t, code, done) * input_.step.to_seconds();
+    }
+    return value;
+  }
+  double best_rate(int t, std::uint32_t code, unsigned done) {
+    std::vector<int> taken;
+    for (int size = 0; size < static_cast<int>(kSizesMax); ++size) {
+      const std::uint32_t count = (code >> (3U * static_cast<unsigned>(size))) & 7U;
+      taken.insert(taken.end(), count, size);
+    }
+    const CapacityChoices* choices = book_.choices(std::move(taken));
+    if (choices == nullptr || !choices->is_possible()) {
+      return -kImpossible;
+    }
+    std::vector<double> rates;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < input_.tenants.size(); ++i) {
+      const Tenant& own = admitted(input_.tenants[i]).tenant;
+      bool is_new = state(input_.tenants[i]).is_retrained;
+      for (std::size_t j = 0; j < jobs_.size(); ++j) {
+        is_new = is_new || (jobs_[j].entry == i && (done & (1U << j)) != 0);
+      }
+      const double accuracy =
+          is_new && own.retraining ? own.retraining->accuracy_after : own.accuracy;
+      values.push_back(own.weight * accuracy);
+      rates.push_back(input_.rates_rps[i][static_cast<std::size_t>(t)]);
+    }
+    return choices->best_rate(rates, values);
+  }
+
+  std::vector<JobRun> runs_of(const Runs& runs, double value) {
+    std::vector<JobRun> placed;
+    for (std::size_t j = 0; j < runs.size(); ++j) {
+      if (jobs_[j].is_fixed || runs[j].size < 0) {
+        continue;
+      }
+      Runs without = runs;
+      without[j] = {};
+      placed.push_back({.tenant = input_.tenants[jobs_[j].entry],
+                        .size = runs[j].size,
+                        .begin = runs[j].begin,
+                        .end = runs[j].end,
+                        .net = value - total(without)});
+    }
+    std::ranges::stable_sort(
+        placed, [](const JobRun& one, const JobRun& other) { return one.size > other.size; });
+    return placed;
   }
 
   const HoldingContext& context_;
   const JobPlacementInput& input_;
   CapacityBook& book_;
   int steps_;
-  std::vector<std::vector<int>> taken_;  // by step: sizes of retraining instances
+  std::vector<int> ends_;  // by entry of tenants: step in which the model's period ends
+  std::vector<Job> jobs_;
+  std::map<std::uint64_t, std::vector<double>> rows_;  // earned(), by what is taken and done
 };
 
 }  // namespace

@@ -32,13 +32,20 @@ struct JobRun {
   double net = 0;  ///< goodput gained less goodput lost, estimated
 };
 
-/// Where retraining jobs would best run: for each size and begin, what the retrained model earns
-/// until its period ends less what the others lose by the instance (the best shares of the GPU
-/// without it against those with it, moves forgotten: capacity_choices.hpp), warm-ups before and
-/// after the run included. The best run of all tenants is placed first, the next beside it, until
-/// nothing gains. Jobs that run already keep their sizes. A quick estimate in place of
+/// Where retraining jobs would best run, all together: sizes and begins with which the tenants earn
+/// the most until the periods end. What they earn in a step is the best that the GPU can give
+/// beside the sizes taken (capacity_choices.hpp: places and moves forgotten) with the models that
+/// answer by then; what is lost against a GPU where nothing is taken counts `caution` times. A run
+/// takes its size for a warm-up, the driver's 0.25 s and its work, and for the warm-up of what
+/// comes back, unless another run takes the size over. Search: from no run at all and from the
+/// first run of each job and size, each job in turn is given its best run beside the others (begins
+/// of every second step only from the 8th on), until a pass gains nothing (four at most); the best
+/// of all. Jobs that run already keep their sizes. A quick estimate in place of
 /// retraining_search.hpp: it is asked every few seconds, and only runs that begin at step 0 are
-/// acted on. Ties: smaller size, lower tenant, earlier begin. Cost: jobs^2 x sizes x steps x ways.
+/// acted on. `net` is what all earn less what they earn without the run. Order: larger sizes first,
+/// as they are harder to place. Ties: the first found (no run, lower tenant, smaller size, earlier
+/// begin). More than 8 jobs: none is placed. Cost: jobs^2 x sizes^2 x steps^2 look-ups, and ways x
+/// steps for each set of sizes and models met.
 std::vector<JobRun> place_jobs(const HoldingContext& context,
                                const JobPlacementInput& input,
                                CapacityBook& book);

@@ -7,6 +7,8 @@ namespace septule::serve {
 
 namespace {
 
+constexpr double kMemoryMax = 1 + 1e-9;
+
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
@@ -71,6 +73,22 @@ LabelAlphabet make_alphabet(const GoodputProblem& problem,
     }
   }
   return alphabet;
+}
+
+bool hands_over(const GoodputProblem& problem, int from, int to, int size) {
+  const Label& old = problem.labels[at(from)];
+  const Label& next = problem.labels[at(to)];
+  return problem.hand_over == HandOver::kRelabel && from != to && !old.serves.empty() &&
+         old.group == next.group && old.memory[at(size)] + next.memory[at(size)] <= kMemoryMax;
+}
+
+bool has_long_warm_ups(const GoodputProblem& problem) {
+  return std::ranges::any_of(problem.labels,
+                             [](const Label& label) { return label.warm_up_steps > 1; });
+}
+
+bool bounds_when_exact(const GoodputProblem& problem) {
+  return problem.hand_over == HandOver::kNone || !has_long_warm_ups(problem);
 }
 
 std::int64_t spelled_set_count(const LayoutLattice& lattice,

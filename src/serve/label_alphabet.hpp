@@ -40,6 +40,15 @@ struct LabelAlphabet {
 LabelAlphabet make_alphabet(const GoodputProblem& problem,
                             LetterDetail detail,
                             std::uint64_t trained = 0);
+/// Whether an instance of the size that is ready and serves as `from` goes on until it is ready as
+/// `to` (HandOver::kRelabel).
+bool hands_over(const GoodputProblem& problem, int from, int to, int size);
+/// Whether some label takes longer than a step to be ready.
+bool has_long_warm_ups(const GoodputProblem& problem);
+/// Whether the program on letters with ages misses no goodput: it knows what is handed over in the
+/// first step of a warm-up only. With relaxed letters it never does: who is handed over for longer
+/// can as well stay for longer.
+bool bounds_when_exact(const GoodputProblem& problem);
 /// Placed layouts spelled in these letters; at most `limit + 1` is said.
 std::int64_t spelled_set_count(const LayoutLattice& lattice,
                                const LabelAlphabet& alphabet,

@@ -36,6 +36,36 @@ LabelledStates::LabelledStates(const GoodputProblem& problem, const LabelAlphabe
   if (alphabet_.has_ages) {
     make_advance();
   }
+  if (problem.hand_over == HandOver::kRelabel && !alphabet_.has_early) {
+    make_hand_overs(problem);
+  }
+}
+
+void LabelledStates::make_hand_overs(const GoodputProblem& problem) {
+  for (int size = 0; size < static_cast<int>(problem.lattice->sizes().size()); ++size) {
+    const std::vector<Letter>& letters = alphabet_.letters[at(size)];
+    auto& pairs = hand_overs_[at(size)];
+    std::size_t most = 0;
+    for (std::size_t from = 0; from < letters.size(); ++from) {
+      for (std::size_t to = 0; to < letters.size(); ++to) {
+        if (!letters[to].is_made_late || letters[from].label == letters[to].label) {
+          continue;
+        }
+        ++most;
+        if (letters[from].stay == 0 &&
+            septule::serve::hands_over(problem, letters[from].label, letters[to].label, size)) {
+          pairs.emplace_back(from, to);
+        }
+      }
+    }
+    are_all_alike_[at(size)] = pairs.size() == most && !alphabet_.has_ages;
+    hands_over_ = hands_over_ || !pairs.empty();
+  }
+}
+
+bool LabelledStates::may_hand_over(int size, std::size_t from, std::size_t to) const {
+  return hands_over_ && std::ranges::find(hand_overs_[at(size)], std::pair(from, to)) !=
+                            hand_overs_[at(size)].end();
 }
 
 void LabelledStates::make_sets(const LayoutLattice& lattice) {
@@ -203,6 +233,8 @@ void LabelledStates::close_creations(std::span<double> values,
       }
     }
   }
+  const bool has_hand_overs = made == Made::kLate && hands_over_ && !alphabet_.has_ages;
+  std::vector<double> before;
   const auto pull = [&](std::size_t i) {
     const Set& set = sets_[i];
     if (open[i] == 0) {
@@ -221,7 +253,92 @@ void LabelledStates::close_creations(std::span<double> values,
   // Large sets first, so that each pass adds one instance at most.
   for (int pass = 0; pass < created_max; ++pass) {
     for (std::size_t i = sets_.size(); i-- > 0;) {
-      pull(i);
+      if (has_hand_overs && open[i] != 0) {
+        create_and_hand_over(values, i, charged, before);
+      } else {
+        pull(i);
+      }
+    }
+  }
+}
+
+/// One change at most: an instance created, or one handed over.
+void LabelledStates::create_and_hand_over(std::span<double> values,
+                                          std::size_t index,
+                                          const SizeTable<std::vector<double>>& charged,
+                                          std::vector<double>& before) const {
+  const Set& set = sets_[index];
+  const std::span<double> here = values.subspan(set.offset, set.states);
+  const std::vector<double> unchanged(here.begin(), here.end());
+  std::vector<double> changed(set.states);
+  for (int k = 0; k < set.count; ++k) {
+    std::ranges::copy(unchanged, changed.begin());
+    hand_over(changed, set, k, charged[at(set.size[at(k)])], before);
+    for (std::size_t s = 0; s < set.states; ++s) {
+      here[s] = larger(here[s], changed[s]);
+    }
+  }
+  for (int k = 0; k < set.count; ++k) {
+    create_into(values, set, k, charged[at(set.size[at(k)])]);
+  }
+}
+
+/// Time passes for one instance of a set, or it is handed over. `before` is room to work in.
+void LabelledStates::hand_over(std::span<double> of_set,
+                               const Set& set,
+                               int instance,
+                               std::span<const double> costs,
+                               std::vector<double>& before) const {
+  const std::size_t stride = set.stride[at(instance)];
+  const std::size_t radix = set.radix[at(instance)];
+  const std::size_t size = at(set.size[at(instance)]);
+  const std::vector<Letter>& letters = alphabet_.letters[size];
+  const std::size_t block = stride * radix;
+  for (std::size_t high = 0; high < set.states; high += block) {
+    double* const values = of_set.data() + high;
+    if (are_all_alike_[size]) {
+      // The best of all letters may become any.
+      before.assign(values, values + stride);
+      for (std::size_t i = stride; i < block; i += stride) {
+        for (std::size_t low = 0; low < stride; ++low) {
+          before[low] = larger(before[low], values[i + low]);
+        }
+      }
+      for (std::size_t digit = 0; digit < radix; ++digit) {
+        for (std::size_t low = 0; low < stride; ++low) {
+          double& value = values[digit * stride + low];
+          value = larger(value, before[low] - costs[digit]);
+        }
+      }
+      continue;
+    }
+    before.assign(values, values + block);
+    for (std::size_t digit = 0; digit < radix; ++digit) {
+      const std::size_t next = at(letters[digit].next);
+      for (std::size_t low = 0; low < stride && next != digit; ++low) {
+        double& value = values[next * stride + low];
+        value = larger(value, values[digit * stride + low]);
+        values[digit * stride + low] = kNever;
+      }
+    }
+    for (const auto& [from, to] : hand_overs_[size]) {
+      for (std::size_t low = 0; low < stride; ++low) {
+        double& value = values[to * stride + low];
+        value = larger(value, before[from * stride + low] - costs[to]);
+      }
+    }
+  }
+}
+
+void LabelledStates::advance_handing_over(std::span<double> values,
+                                          const OpenSets& open,
+                                          const SizeTable<std::vector<double>>& costs) const {
+  std::vector<double> before;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const Set& set = sets_[i];
+    for (int k = 0; k < set.count && open[i] != 0; ++k) {
+      const std::span<double> of_set = values.subspan(set.offset, set.states);
+      hand_over(of_set, set, k, costs[at(set.size[at(k)])], before);
     }
   }
 }

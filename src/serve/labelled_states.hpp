@@ -67,11 +67,35 @@ class LabelledStates {
   /// Moves every state to that of one step later.
   void advance(std::span<double> values) const;
 
+  /// Whether instances can be handed over (HandOver::kRelabel): some label may take the place of
+  /// another, and none serves in the step of its creation, which states would not tell from what
+  /// may be handed over.
+  bool hands_over() const { return hands_over_; }
+  /// Whether an instance with a letter may be handed over to one created late with another; the
+  /// letter before time passes.
+  bool may_hand_over(int size, std::size_t from, std::size_t to) const;
+  /// advance() in which any number of instances are also given others' letters, less the costs of
+  /// these: the step's values count what is handed over. Under a limit on changes
+  /// close_creations() does it instead, for letters without ages.
+  void advance_handing_over(std::span<double> values,
+                            const OpenSets& open,
+                            const SizeTable<std::vector<double>>& costs) const;
+
  private:
   void make_sets(const LayoutLattice& lattice);
   void make_shape(const GoodputProblem& problem, const Set& set);
   void make_content(const GoodputProblem& problem, const Set& set, std::size_t state);
   void make_advance();
+  void make_hand_overs(const GoodputProblem& problem);
+  void hand_over(std::span<double> of_set,
+                 const Set& set,
+                 int instance,
+                 std::span<const double> costs,
+                 std::vector<double>& before) const;
+  void create_and_hand_over(std::span<double> values,
+                            std::size_t index,
+                            const SizeTable<std::vector<double>>& charged,
+                            std::vector<double>& before) const;
   void create_into(std::span<double> values,
                    const Set& set,
                    int instance,
@@ -83,6 +107,10 @@ class LabelledStates {
   Contents contents_;
   std::size_t count_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> advance_;  // from, to; where they differ
+  // By size: letters that can be handed over to letters created late; (from, to).
+  SizeTable<std::vector<std::pair<std::size_t, std::size_t>>> hand_overs_;
+  SizeTable<bool> are_all_alike_{};  // every letter to every other
+  bool hands_over_ = false;
 };
 
 }  // namespace septule::serve

@@ -41,7 +41,7 @@ class LayoutPlanner {
       is_exact = is_exact && !exact.has_ages;
     }
     const bool is_whole = fits(detail);
-    is_exact = is_exact && is_whole;
+    is_exact = is_exact && is_whole && !forgets_hand_overs();
     if (!is_exact) {
       SEPTULE_TRY(bound_, multiset_bound(problem_, budget_, options_));
     }
@@ -66,6 +66,14 @@ class LayoutPlanner {
       label.warm_up_steps = std::max(1, label.warm_up_steps);
     }
     return false;
+  }
+
+  /// Whether some hand-over is beyond the program.
+  bool forgets_hand_overs() const {
+    const LabelAlphabet exact = make_alphabet(problem_, LetterDetail::kExact);
+    return problem_.hand_over != HandOver::kNone &&
+           ((exact.has_early && exact.has_late) || has_long_warm_ups(problem_) ||
+            (exact.has_ages && problem_.changes_per_step_max.has_value()));
   }
 
   std::int64_t states_limit() const {
@@ -279,13 +287,19 @@ Result<double> multiset_bound(const GoodputProblem& problem,
       make_step_terms(problem, frozen_reservations(problem), free_retraining(problem));
   double bound = arrivals_bound(problem);
   for (const LetterDetail detail : {LetterDetail::kExact, LetterDetail::kRelaxed}) {
+    if (detail == LetterDetail::kExact && !bounds_when_exact(problem)) {
+      continue;
+    }
     const std::optional<LayoutGraph> graph = LayoutGraph::make(
         problem, make_alphabet(problem, detail), GraphDetail::kMultisets, options.multisets_max);
     if (!graph.has_value()) {
       continue;
     }
     const std::optional<double> value =
-        GraphProgram(problem, *graph, {.steps = steps}).value(budget);
+        GraphProgram(problem,
+                     *graph,
+                     {.steps = steps, .tracked = {}, .beside = {}, .hand_over = problem.hand_over})
+            .value(budget);
     if (value.has_value()) {
       bound = std::min(bound, *value + kProofTolerance * std::abs(*value));
     }

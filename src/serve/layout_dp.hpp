@@ -26,8 +26,10 @@ struct LayoutDpOptions {
 /// and drops separate into closures.
 /// Exact ("layout-dp", kOptimal, bound == objective): warm-ups of 0 and 1 steps, creation costs,
 /// terminal value, frozen instances, floors, pair labels, the limit on changes; longer warm-ups and
-/// dwell as ages of the labels as long as there are at most `states_max` states. Where a limit on
-/// changes meets labels that serve at once beside others, and beyond `states_max`:
+/// dwell as ages of the labels as long as there are at most `states_max` states. Hand-overs too,
+/// but beside warm-ups of two steps or more, of both none and one, or dwell under a limit on
+/// changes: then plans are sound and count what is handed over, and the bound is multiset_bound().
+/// Where a limit on changes meets labels that serve at once beside others, and beyond `states_max`:
 /// - longer warm-ups become one step and a charge at creation for all that is lost at most;
 /// - with a dwell of D, instances change only at steps that are phi modulo D (the best phi);
 /// - labels beyond what fits are planned in the order given while they fit (method

@@ -43,6 +43,7 @@ std::optional<LayoutGraph> LayoutGraph::make(const GoodputProblem& problem,
     return std::nullopt;
   }
   graph.make_edges();
+  graph.make_relabels(problem);
   return graph;
 }
 
@@ -209,6 +210,35 @@ void LayoutGraph::make_edges() {
   // settled, as settled letters come first.
   std::ranges::sort(
       advances_, [&](const auto& a, const auto& b) { return counts_[a.first] > counts_[b.first]; });
+}
+
+void LayoutGraph::make_relabels(const GoodputProblem& problem) {
+  handed_over_to_.resize(slots_.size());
+  for (std::uint32_t to = 0; to < slots_.size(); ++to) {
+    for (std::uint32_t from = 0; from < slots_.size() && letter(to).is_made_late; ++from) {
+      const bool is_here =
+          slots_[from].size == slots_[to].size && slots_[from].placement == slots_[to].placement;
+      const bool is_settled = letter(from).next == slots_[from].letter;
+      if (is_here && is_settled &&
+          hands_over(problem, letter(from).label, letter(to).label, slots_[to].size)) {
+        handed_over_to_[to].push_back(from);
+      }
+    }
+    // With fewer instances of the slot first, so that one relabel follows another.
+    const auto first = static_cast<std::ptrdiff_t>(relabels_.size());
+    for (std::uint32_t state = 0; state < counts_.size(); ++state) {
+      for (const std::uint32_t from : handed_over_to_[to]) {
+        if (counts_[state][to] > 0) {
+          const std::uint64_t before = hashes_[state] - slot_hashes_[to] + slot_hashes_[from];
+          relabels_.push_back({state, index_of(before), to});
+        }
+      }
+    }
+    std::stable_sort(
+        relabels_.begin() + first, relabels_.end(), [&](const Relabel& a, const Relabel& b) {
+          return counts_[a.to][to] < counts_[b.to][to];
+        });
+  }
 }
 
 std::size_t LayoutGraph::state_of(const GoodputProblem& problem,

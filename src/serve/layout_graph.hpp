@@ -37,6 +37,13 @@ class LayoutGraph {
     std::uint32_t sub = 0;
     std::uint32_t slot = 0;
   };
+  /// State `from` with one instance handed over to a new one of `slot` (HandOver::kRelabel) is
+  /// `to`.
+  struct Relabel {
+    std::uint32_t to = 0;
+    std::uint32_t from = 0;
+    std::uint32_t slot = 0;
+  };
   /// The instance that retrains a tenant.
   struct Trainer {
     int tenant = 0;
@@ -68,6 +75,14 @@ class LayoutGraph {
   std::span<const Trainer> trainers(std::size_t state) const { return trainers_[state]; }
   /// By `super` ascending.
   std::span<const Edge> edges() const { return edges_; }
+  /// By slot, then by how many instances of it `to` has: any number of relabels is a path along
+  /// them. Letters that must stay for a step more may be handed over too (a relaxation).
+  std::span<const Relabel> relabels() const { return relabels_; }
+  /// The slots of one size and place that can be handed over to a new one of `slot`.
+  std::span<const std::uint32_t> handed_over_to(std::size_t slot) const {
+    return handed_over_to_[slot];
+  }
+  bool has_ages() const { return alphabet_.has_ages; }
   /// (from, to) of one step of time where they differ, in the order in which they are to be moved.
   std::span<const std::pair<std::uint32_t, std::uint32_t>> advances() const { return advances_; }
   /// The state one step of time later.
@@ -84,6 +99,7 @@ class LayoutGraph {
   bool make_states(const GoodputProblem& problem, std::int64_t states_max);
   void describe(const GoodputProblem& problem, const Counts& counts);
   void make_edges();
+  void make_relabels(const GoodputProblem& problem);
   void make_index();
   std::uint64_t hash_of(const Counts& counts) const;
   std::uint32_t index_of(std::uint64_t hash) const;
@@ -102,6 +118,8 @@ class LayoutGraph {
   std::vector<double> all_rps_;
   std::vector<std::vector<Trainer>> trainers_;
   std::vector<Edge> edges_;
+  std::vector<Relabel> relabels_;
+  std::vector<std::vector<std::uint32_t>> handed_over_to_;  // by slot
   std::vector<std::uint32_t> advanced_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> advances_;
 };

@@ -158,7 +158,9 @@ void LayoutProgram::run_step(int t, Keeping keeping) {
   if (keeping == Keeping::kLayers) {
     layers_[at(t)] = values_;
   }
-  if (states_.alphabet().has_ages) {
+  if (states_.hands_over() && created == static_cast<int>(kInstancesMax)) {
+    states_.advance_handing_over(values_, open.sets, costs_at(t));
+  } else if (states_.alphabet().has_ages) {
     states_.advance(values_);
   }
   if (states_.alphabet().has_late && created > 0) {

@@ -33,7 +33,8 @@ struct LayoutProgramAnswer {
 /// The dynamic program of serving.md 2.4 over LabelledStates, with the way back.
 ///
 /// Per step: close under drops; create what serves at once; add the step's value; let time pass;
-/// create what serves later. Values after the step's value ("layers") are kept for the way back,
+/// create what serves later; where instances are handed over, what serves later takes their place
+/// then too. Values after the step's value ("layers") are kept for the way back,
 /// all of them if they fit into `bytes_max`, otherwise only values before every sqrt(T)-th step,
 /// from which a stretch of layers is worked out again when the way back comes to it. Ties on the
 /// way back: PredecessorSearch; the last state is the lowest of the best ones.

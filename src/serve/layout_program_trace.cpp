@@ -85,12 +85,13 @@ std::vector<LabelledLayout> LayoutProgram::trace(std::size_t last, int steps) {
     const auto add = [&](const SpelledInstance& instance) {
       const std::vector<Letter>& letters = states_.alphabet().letters[at(instance.size)];
       const LabelledInstance labelled{instance.placement, letters[at(instance.letter)].label};
-      if (std::ranges::find(layout, labelled) == layout.end()) {
+      const auto same = std::ranges::find(layout, instance.placement, &LabelledInstance::placement);
+      if (same == layout.end()) {
         layout.push_back(labelled);
       }
     };
+    std::ranges::for_each(kept, add);  // first: others may have been handed over to these
     std::ranges::for_each(found.state, add);
-    std::ranges::for_each(kept, add);
     std::ranges::sort(layout);
     kept = pick_kept(t, found.state);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "serve/label_alphabet.hpp"
 #include "serve/step_terms.hpp"
 
 namespace septule::serve {
@@ -22,6 +23,7 @@ std::size_t at(int index) {
 struct Seat {
   int label = -1;
   int age = 0;
+  int handed = -1;  ///< label that goes on until this one is ready; -1 = none
 };
 using Seats = std::array<Seat, 32>;
 
@@ -66,7 +68,8 @@ class Valuer {
       const Seat& before = seats_[at(instance.placement)];
       const bool is_kept = before.label == instance.label;
       next[at(instance.placement)] = {instance.label,
-                                      is_kept ? std::min(before.age + 1, kSettled) : 0};
+                                      is_kept ? std::min(before.age + 1, kSettled) : 0,
+                                      is_kept ? before.handed : handed_over(before, instance)};
       created += is_kept ? 0 : 1;
       value_.goodput -= is_kept ? 0.0 : problem_.labels[at(instance.label)].creation_cost;
     }
@@ -81,6 +84,20 @@ class Valuer {
       value_.is_feasible = false;
     }
     seats_ = next;
+  }
+
+  /// The label that goes on at the placement of a new instance; -1 = none.
+  int handed_over(const Seat& before, const LabelledInstance& instance) const {
+    if (before.label < 0) {
+      return -1;
+    }
+    const bool was_ready = before.age + 1 >= problem_.labels[at(before.label)].warm_up_steps;
+    const int from = was_ready ? before.label : before.handed;
+    const int size = problem_.lattice->placements()[at(instance.placement)].size;
+    // What comes back while it is still going on is handed over to itself.
+    const bool goes_on =
+        from >= 0 && (from == instance.label || hands_over(problem_, from, instance.label, size));
+    return goes_on ? from : -1;
   }
 
   StepTerms make_terms(int t) const {
@@ -106,11 +123,13 @@ class Valuer {
   std::vector<double> capacity(Ready ready) const {
     std::vector<double> rps(problem_.tenants.size(), 0.0);
     for (std::size_t p = 0; p < seats_.size(); ++p) {
-      if (seats_[p].label < 0 || (ready == Ready::kNow && !is_ready(seats_[p]))) {
+      const bool is_up = ready == Ready::kSoon || seats_[p].label < 0 || is_ready(seats_[p]);
+      const int label = is_up ? seats_[p].label : seats_[p].handed;
+      if (label < 0) {
         continue;
       }
       const auto size = at(problem_.lattice->placements()[p].size);
-      for (const Label::Output& output : problem_.labels[at(seats_[p].label)].serves) {
+      for (const Label::Output& output : problem_.labels[at(label)].serves) {
         rps[at(output.tenant)] += output.rate_rps[size];
       }
     }

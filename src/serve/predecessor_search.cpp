@@ -84,10 +84,23 @@ class Search {
       return;
     }
     for (std::size_t digit = 0; digit < set.radix[at(k)]; ++digit) {
+      const std::size_t longer = state + digit * set.stride[at(k)];
       if (is_allowed(set, k, digit)) {
-        walk(set, k + 1, state + digit * set.stride[at(k)]);
+        walk(set, k + 1, longer);
+      } else if (is_handed_over(set, k, digit)) {
+        const double cost = cost_;
+        cost_ += (*rules_.costs)[at(set.size[at(k)])][at(wanted_[at(k)])];
+        ++created_;
+        walk(set, k + 1, longer);
+        --created_;
+        cost_ = cost;
       }
     }
+  }
+
+  bool is_handed_over(const LabelledStates::Set& set, int k, std::size_t digit) const {
+    return wanted_[at(k)] >= 0 && created_ < rules_.created_max &&
+           states_.may_hand_over(set.size[at(k)], digit, at(wanted_[at(k)]));
   }
 
   void offer(std::size_t index) {

@@ -41,8 +41,9 @@ struct Predecessor {
   int dropped = 0;
   bool is_found = false;
 };
-/// Instances of `kept` that the state lacks are created late in the layer's step, others are
-/// dropped at the begin of the next. Ties: fewest creations, fewest drops, lowest state.
+/// Instances of `kept` that the state lacks, or has with a letter that is handed over, are created
+/// late in the layer's step; others are dropped at the begin of the next. Ties: fewest creations,
+/// fewest drops, lowest state.
 Predecessor find_predecessor(const LayoutLattice& lattice,
                              const LabelledStates& states,
                              std::span<const double> layer,

@@ -65,6 +65,9 @@ std::vector<std::vector<int>> groups_of(const std::vector<int>& tenants, std::si
 /// Multisets with the letters of a group's retraining, ages as far as they fit.
 std::optional<LayoutGraph> make_graph(const GoodputProblem& problem, std::span<const int> group) {
   for (const LetterDetail detail : {LetterDetail::kExact, LetterDetail::kRelaxed}) {
+    if (detail == LetterDetail::kExact && !bounds_when_exact(problem)) {
+      continue;
+    }
     std::optional<LayoutGraph> graph =
         LayoutGraph::make(problem,
                           make_alphabet(problem, detail, mask_of(group)),
@@ -93,6 +96,7 @@ std::optional<double> group_bound(const GoodputProblem& problem,
   }
   GraphInput input;
   input.steps = make_step_terms(problem, frozen_reservations(problem), others);
+  input.hand_over = problem.hand_over;
   for (const int parts : {32, 24, 16, 12, 8}) {
     input.tracked.clear();
     for (const int m : group) {
@@ -180,7 +184,8 @@ class RetrainingSearch {
   /// The joint program on placed layouts with exact levels; true if that is the answer.
   bool solve_outright() {
     const LabelAlphabet alphabet = make_alphabet(problem_, LetterDetail::kExact, mask_of(tenants_));
-    if (alphabet.has_early) {
+    const bool has_hand_overs = problem_.hand_over != HandOver::kNone;
+    if (alphabet.has_early || (has_hand_overs && alphabet.has_ages)) {
       return false;
     }
     std::vector<WorkLevels> tracked;
@@ -204,6 +209,7 @@ class RetrainingSearch {
     input.steps =
         make_step_terms(problem_, frozen_reservations(problem_), frozen_retraining(problem_));
     input.tracked = std::move(tracked);
+    input.hand_over = problem_.hand_over;
     const std::optional<GraphAnswer> answer =
         GraphProgram(problem_, *graph, std::move(input)).solve(budget_);
     if (!answer.has_value() || answer->path.empty()) {
@@ -277,6 +283,7 @@ class RetrainingSearch {
     GraphInput input;
     input.steps = make_step_terms(problem_, frozen_reservations(problem_), from);
     input.beside = sizes_beside(problem_, others);
+    input.hand_over = graph->has_ages() ? HandOver::kNone : problem_.hand_over;
     for (const int m : group) {
       input.tracked.push_back(make_run_levels(slowed_, m));
     }

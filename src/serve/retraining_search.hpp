@@ -25,7 +25,8 @@ struct RetrainingOptions {
 ///
 /// Steps:
 /// 1. If it fits into `exact_units_max`: the joint program on placed layouts x exact work levels
-///    ("joint-dp", kOptimal unless the limit on changes interferes).
+///    ("joint-dp", kOptimal unless the limit on changes interferes; with HandOver::kRelabel only
+///    where warm-ups are one step and there is no dwell).
 /// 2. Bound: the least of multiset_bound() (retraining for nothing) and the joint programs on
 ///    multisets x work levels rounded up, of one, two and three tenants together as far as they
 ///    fit, the others retrained for nothing; `bound_method` says which.

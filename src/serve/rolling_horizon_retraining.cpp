@@ -28,7 +28,7 @@ std::vector<TenantState> RollingHorizon::states_for(std::size_t gpu,
 }
 
 void RollingHorizon::drop_jobs(std::span<const TenantState> states, SimTime now, Gpu& gpu) const {
-  std::erase_if(gpu.holdings, [&](const Holding& holding) {
+  const std::size_t dropped = std::erase_if(gpu.holdings, [&](const Holding& holding) {
     if (holding.role != Role::kRetrain) {
       return false;
     }
@@ -42,6 +42,10 @@ void RollingHorizon::drop_jobs(std::span<const TenantState> states, SimTime now,
         context_.tenants[static_cast<std::size_t>(holding.tenant)].retraining_speed[size];
     return left_s > speed * ((*state.retraining_deadline - now).to_seconds() + 1);
   });
+  if (dropped > 0) {
+    gpu.plan.clear();  // it has the job in it still
+    gpu.changes_nothing = false;
+  }
 }
 
 bool RollingHorizon::start_jobs(std::size_t index,

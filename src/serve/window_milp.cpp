@@ -38,6 +38,11 @@ Result<GoodputPlan> plan_window_by_milp(const GoodputProblem& problem,
                                         port::MilpSolver& solver,
                                         const WindowMilpOptions& options) {
   SEPTULE_TRY_STATUS(validate(problem));
+  if (problem.hand_over != HandOver::kNone) {
+    return Error{ErrorCode::kInvalidInput,
+                 "window: instances are handed over, which the window ILP does not plan; "
+                 "hand_over must be kNone"};
+  }
   const WindowProgram program(problem);
   std::vector<double> seed;
   if (options.seed != nullptr && std::cmp_equal(options.seed->layouts.size(), problem.step_count)) {

@@ -16,10 +16,10 @@ struct WindowMilpOptions {
 /// reference for small cases that the exact programs are compared with, and what the reconstruction
 /// of MIGRator's planner solves. Assumes nothing but a valid problem. The solver's answer is
 /// counted anew by goodput_checker, and its bound is the plan's. Method "window-milp". Fails with
-/// kInvalidInput for a problem that is not valid, kBlocked where no plan keeps the floors and the
-/// other rules, kTimedOut where a limit ended the search without a plan, kFailed where the solver
-/// breaks down or its plan breaks a rule. Slow at one-second steps: CBC is 8 to 19 % from its bound
-/// after 75 s (serving.md 2.3).
+/// kInvalidInput for a problem that is not valid or with HandOver::kRelabel, kBlocked where no plan
+/// keeps the floors and the other rules, kTimedOut where a limit ended the search without a plan,
+/// kFailed where the solver breaks down or its plan breaks a rule. Slow at one-second steps: CBC is
+/// 8 to 19 % from its bound after 75 s (serving.md 2.3).
 Result<GoodputPlan> plan_window_by_milp(const GoodputProblem& problem,
                                         port::MilpSolver& solver,
                                         const WindowMilpOptions& options = {});

@@ -8,6 +8,7 @@
 #include "gpu/latency.hpp"
 #include "job/serving_record.hpp"
 #include "serve/admission.hpp"
+#include "serve/goodput_problem.hpp"
 #include "serve/mps_share_model.hpp"
 #include "serve/serving_policy.hpp"
 
@@ -36,11 +37,9 @@ enum class ServingStart {
 
 enum class ServingTimeline { kOff, kOn };
 
-/// What becomes of a serving occupant whose instance stays and is given to others.
-enum class HandOver {
-  kNone,      ///< it stops at once
-  kWarmedUp,  ///< it goes on until they are ready, where both may share an MPS server
-};
+/// What becomes of a serving occupant whose instance stays and is given to others (kRelabel: where
+/// both may share an MPS server).
+using serve::HandOver;
 
 struct ServingSimOptions {
   ServingMode mode = ServingMode::kFluid;
@@ -56,7 +55,7 @@ struct ServingSimOptions {
   /// Warm-ups, the driver's part included, are rounded up to a multiple of this, as planners count
   /// whole steps; 0 = exact.
   Duration warm_up_step = Duration::milliseconds(1000);
-  HandOver hand_over = HandOver::kWarmedUp;
+  HandOver hand_over = HandOver::kRelabel;
   double phi = serve::MpsShareModel::kPhiMedian;  ///< serve/mps_share_model.hpp
   serve::Deployment initial;  ///< in force, and ready, before the first second; no moves
   int waiting_max = 200000;   ///< requests waiting in one line; more are lost

@@ -137,6 +137,34 @@ TEST(Forecasters, Trend_Ramp_IsAheadOfPlainSmoothingAndDiesOut) {
   EXPECT_LT(trend->forecast(2000).mean_rps.back(), 10.0 + 200 + 60);
 }
 
+TEST(Forecasters, Trend_NoiseOrBursts_TakesThePaceThatFits) {
+  // Aim: about a steady rate the forecast moves less than the mean of 10 s; after bursts it follows
+  // a new one within seconds.
+  Rng rng(5);
+  const auto steady = made("ewma-trend");
+  const auto plain = made("smoothing");
+  double steady_error = 0;
+  double plain_error = 0;
+  for (int t = 0; t < 600; ++t) {
+    const double rate = 6 + 8 * rng.uniform();
+    steady->observe(rate);
+    plain->observe(rate);
+    if (t >= 300) {
+      steady_error += std::abs(steady->forecast(10).mean_rps.back() - 10);
+      plain_error += std::abs(plain->forecast(10).mean_rps.back() - 10);
+    }
+  }
+  EXPECT_LT(steady_error, 0.8 * plain_error);
+  const auto bursty = made("ewma-trend");
+  const auto slow = made("smoothing");
+  for (int t = 0; t < 605; ++t) {
+    const double rate = t / 40 % 2 == 1 ? 50 : 0;
+    bursty->observe(rate);
+    slow->observe(rate);
+  }
+  EXPECT_GT(bursty->forecast(1).mean_rps.front(), 1.3 * slow->forecast(1).mean_rps.front());
+}
+
 TEST(Forecasters, Seasonal_SecondSeason_FollowsTheFirst) {
   // Aim: after one season of a square wave its jump is foretold, which smoothing cannot.
   const ForecasterSetup setup{.season_s = 200, .bucket_s = 10};

@@ -52,8 +52,9 @@ TEST(JobPlacement, Place_RoomToSpare_RunsAtOnceOnALargeInstance) {
   const std::vector<JobRun> runs = world.place();
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].begin, 0);
-  EXPECT_EQ(a100().sizes()[static_cast<std::size_t>(runs[0].size)].slices.value(), 4);
-  EXPECT_EQ(runs[0].end, 1 + 8);  // a step of warm-up and 30 s at 0.75
+  // Warm-up, driver and 30 s at 0.75 (4 slices) or faster; of equals the smaller size.
+  EXPECT_EQ(a100().sizes()[static_cast<std::size_t>(runs[0].size)].slices.value(), 3);
+  EXPECT_EQ(runs[0].end, 10);
   EXPECT_GT(runs[0].net, 0);
 }
 
@@ -106,6 +107,40 @@ TEST(JobPlacement, Place_TwoJobs_FitBesideEachOther) {
   for (const JobRun& run : world.place()) {
     EXPECT_EQ(run.tenant, 1);
   }
+}
+
+TEST(JobPlacement, Place_SeveralJobs_NoneGainsByAnotherPlaceAndAllBeatOneByOne) {
+  // Aim: jobs are placed together: three that are worth the same all run although the best run of
+  // one alone would take the slices of the others, and every net is a gain.
+  World world;
+  for (int m = 0; m < 3; ++m) {
+    world.add(14, 24);
+  }
+  const std::vector<JobRun> runs = world.place();
+  ASSERT_EQ(runs.size(), 3U);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_GT(runs[i].net, 0);
+    EXPECT_LE(runs[i].end, kSteps);
+    EXPECT_TRUE(i == 0 || runs[i].size <= runs[i - 1].size);
+  }
+}
+
+TEST(JobPlacement, Place_MoreCaution_RunsNoMore) {
+  // Aim: what others lose is weighed by `caution`: with a great deal of it nothing runs on a full
+  // GPU.
+  World world;
+  world.add(68, 30);
+  CapacityBook book(world.context(), world.indices);
+  JobPlacementInput input{.now = SimTime(),
+                          .step = Duration::milliseconds(5000),
+                          .tenants = world.indices,
+                          .rates_rps = world.rates,
+                          .states = world.states,
+                          .holdings = &world.holdings};
+  const std::size_t bold = place_jobs(world.context(), input, book).size();
+  input.caution = 100;
+  EXPECT_TRUE(place_jobs(world.context(), input, book).empty());
+  EXPECT_EQ(bold, 1U);
 }
 
 TEST(JobPlacementProperty, WithJob_AnyHoldings_IsLegalAndKeepsWhatIsFixed) {

@@ -201,6 +201,50 @@ TEST(RollingHorizon, Decide_Retraining_IsDoneInEveryPeriodAndEarly) {
   EXPECT_GE(result.in_slo, 0.97 * result.arrived);
 }
 
+/// Counts orders of instances that retrain a tenant without work left.
+class Watched final : public ServingPolicy {
+ public:
+  explicit Watched(ServingPolicy& policy) : policy_(&policy) {}
+  std::string_view name() const override { return policy_->name(); }
+  DispatchRule dispatch() const override { return policy_->dispatch(); }
+  std::optional<Deployment> decide(const ServingView& view) override {
+    std::optional<Deployment> wanted = policy_->decide(view);
+    if (wanted) {
+      for (const GpuDeployment& gpu : wanted->gpus) {
+        for (const ServingInstance& instance : gpu.instances) {
+          for (const Occupant& occupant : instance.occupants) {
+            const auto tenant = static_cast<std::size_t>(occupant.tenant);
+            idle_ += occupant.role == Role::kRetrain && view.tenants[tenant].retraining_left_s <= 0;
+          }
+        }
+      }
+    }
+    return wanted;
+  }
+  int idle() const { return idle_; }
+
+ private:
+  ServingPolicy* policy_;
+  int idle_ = 0;
+};
+
+TEST(RollingHorizon, Decide_JobDone_IsNotStartedAgain) {
+  // Aim: where plans are skipped because nothing changed, the plan followed forgets a job that is
+  // done: no instance is ordered that retrains a tenant without work left.
+  for (int rate = 10; rate <= 34; rate += 4) {
+    Case one;
+    for (const char* name : {"a", "b"}) {
+      one.add({.name = name, .rate_rps = 1.0 * rate}, std::vector<double>(600, rate));
+      one.tenants.back().tenant.retraining = test::retraining_job(20, 0.95, 200);
+    }
+    one.world.context.tenants = one.tenants;
+    const auto policy = horizon(one.world);
+    Watched watched(*policy);
+    EXPECT_TRUE(FluidServing(one.world).run(watched, 600).faults.empty());
+    EXPECT_EQ(watched.idle(), 0) << rate;
+  }
+}
+
 TEST(RollingHorizon, Decide_SeveralGpus_ServesWhatFits) {
   // Aim: four tenants on three GPUs at 70 % of what they hold.
   Case one(3);

@@ -102,13 +102,13 @@ serve::GoodputProblem problem_of(const ServingBench& bench) {
   return problem;
 }
 
-TEST(ServingPolicies, PerfectInformation_BoundsPoliciesOfWholeInstances) {
-  // Aim: oracle h, and oracle e with the exact planner's plan.
+void check_bounds_policies(HandOver hand_over) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     ServingBench bench;
     fill(bench, Rng(100 + seed), Retraining::kNone);
-    bench.options.hand_over = HandOver::kNone;  // which the problem does not know
-    const serve::GoodputProblem problem = problem_of(bench);
+    bench.options.hand_over = hand_over;
+    serve::GoodputProblem problem = problem_of(bench);
+    problem.hand_over = hand_over;
     WorkBudget budget(1'000'000'000);
     const auto plan = serve::plan_layouts(problem, budget);
     ASSERT_TRUE(plan) << plan.error().message;
@@ -134,6 +134,16 @@ TEST(ServingPolicies, PerfectInformation_BoundsPoliciesOfWholeInstances) {
       EXPECT_LE(run.weighted_goodput, plan->goodput * (1 + 1e-9)) << name << " seed " << seed;
     }
   }
+}
+
+TEST(ServingPolicies, PerfectInformation_BoundsPoliciesOfWholeInstances) {
+  // Aim: oracle h, and oracle e with the exact planner's plan.
+  check_bounds_policies(HandOver::kNone);
+}
+
+TEST(ServingPolicies, PerfectInformationWithHandOvers_BoundsPoliciesOfWholeInstances) {
+  // Aim: the same where an instance that stays is handed over.
+  check_bounds_policies(HandOver::kRelabel);
 }
 
 }  // namespace
