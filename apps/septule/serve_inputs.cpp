@@ -12,6 +12,7 @@
 #include "interop/tenant_file.hpp"
 #include "septule/files.hpp"
 #include "septule/inputs.hpp"
+#include "septule/output.hpp"
 #include "serve/window_problem.hpp"
 
 namespace septule::app {
@@ -230,6 +231,34 @@ Result<serve::FleetProblem> fleet_problem_of(const ServeInput& input,
     problem.tenants.push_back(std::move(tenant));
   }
   return problem;
+}
+
+std::optional<Duration> trace_length(const ServeInput& input) {
+  std::optional<Duration> longest;
+  for (const serve::AdmittedTenant& tenant : input.tenants) {
+    const serve::RateSeries& rate = tenant.tenant.rate;
+    if (rate.values.size() > 1) {
+      const Duration length = Duration::nanoseconds(rate.step.to_nanoseconds() *
+                                                    static_cast<std::int64_t>(rate.values.size()));
+      longest = std::max(longest.value_or(Duration()), length);
+    }
+  }
+  return longest;
+}
+
+Status check_rates_reach(const ServeInput& input, Duration begin, Duration length) {
+  const std::optional<Duration> trace = trace_length(input);
+  if (trace && begin >= *trace) {
+    return Error{ErrorCode::kInvalidInput,
+                 fmt::format("--begin: second {} is past the end of the rates, which end at {} s",
+                             begin.to_seconds(),
+                             trace->to_seconds())};
+  }
+  if (trace && begin + length > *trace) {
+    say_warning(fmt::format("the rates end at {} s; from there on the last one holds",
+                            trace->to_seconds()));
+  }
+  return {};
 }
 
 }  // namespace septule::app

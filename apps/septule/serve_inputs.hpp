@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/options.hpp"
 #include "base/result.hpp"
 #include "gpu/geometry.hpp"
@@ -45,6 +46,12 @@ Status admit_without_mps(ServeInput& input);
 OptionRecord serving_gpus_option(double gpus_max);
 /// The quantile that the option --warm-up names; nothing for anything else ("drawn").
 std::optional<serve::WarmUpQuantile> warm_up_quantile(std::string_view text);
+
+/// How long the tenants' rates are known for: the longest series; nothing if all are constant.
+std::optional<Duration> trace_length(const ServeInput& input);
+/// A window that begins past the end of the rates is kInvalidInput; one that ends past it is said,
+/// because the last rate holds from there on.
+Status check_rates_reach(const ServeInput& input, Duration begin, Duration length);
 
 /// Which rate of a trace one moment's plan is for (option --demand).
 OptionRecord demand_option();

@@ -358,6 +358,10 @@ Result<PlanSettings> plan_settings(const Invocation& invocation,
     settings.window.step_count =
         invocation.is_given("steps") ? settings.window.step_count : usual.step_count;
   }
+  SEPTULE_TRY_STATUS(check_rates_reach(
+      input,
+      settings.window.begin,
+      Duration::nanoseconds(settings.window.step.to_nanoseconds() * settings.window.step_count)));
   settings.window.warm_up =
       warm_up_quantile(invocation.text("warm-up")).value_or(serve::WarmUpQuantile::kP90);
   settings.method = invocation.text("method");

@@ -104,19 +104,6 @@ std::vector<OptionRecord> serve_study_options() {
            .is_integer = true}};
 }
 
-std::optional<Duration> trace_length(const ServeInput& input) {
-  std::optional<Duration> longest;
-  for (const serve::AdmittedTenant& tenant : input.tenants) {
-    const serve::RateSeries& rate = tenant.tenant.rate;
-    if (rate.values.size() > 1) {
-      const Duration length = Duration::nanoseconds(rate.step.to_nanoseconds() *
-                                                    static_cast<std::int64_t>(rate.values.size()));
-      longest = std::max(longest.value_or(Duration()), length);
-    }
-  }
-  return longest;
-}
-
 Result<ServeStudy> load_serve_study(const Invocation& invocation,
                                     const Context& context,
                                     const ServeInput& input) {
@@ -135,17 +122,7 @@ Result<ServeStudy> load_serve_study(const Invocation& invocation,
   const sim::ServingWindow window{
       .begin = seconds_to_duration(std::floor(invocation.number("begin"))),
       .length = seconds_to_duration(invocation.number("length"))};
-  const std::optional<Duration> trace = trace_length(input);
-  if (trace && window.begin >= *trace) {
-    return Error{ErrorCode::kInvalidInput,
-                 fmt::format("--begin: second {} is past the end of the rates, which end at {} s",
-                             window.begin.to_seconds(),
-                             trace->to_seconds())};
-  }
-  if (trace && window.begin + window.length > *trace) {
-    say_warning(fmt::format("the rates end at {} s; from there on the last one holds",
-                            trace->to_seconds()));
-  }
+  SEPTULE_TRY_STATUS(check_rates_reach(input, window.begin, window.length));
   study.spec.windows = {window};
   return study;
 }

@@ -30,8 +30,6 @@ Result<ServeStudy> load_serve_study(const Invocation& invocation,
                                     const Context& context,
                                     const ServeInput& input);
 
-/// How long the tenants' rates are known for: the longest series; nothing if all are constant.
-std::optional<Duration> trace_length(const ServeInput& input);
 /// Makes `count` windows out of the first one, evenly over what the rates have beyond its begin.
 /// kUsage where several are asked for and there is only one to be had.
 Status spread_windows(ServeStudy& study, int count);
