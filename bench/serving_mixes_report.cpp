@@ -58,6 +58,7 @@ std::vector<Contender> contenders() {
           {"reactive-greedy", "reactive-greedy", {}},
           {"static-best", "static-best", {}},
           {"oracle-static", "oracle-static", {}},
+          {"septule, hand-over", "septule", {{"hand-over", "planned"}}},
           {"septule-oracle", "septule-oracle", {}}};
 }
 

@@ -181,6 +181,10 @@ Status replace_file(const std::string& path, const std::string& target, std::str
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    return Error{ErrorCode::kUsage,
+                 "\"-\" is standard output, and a file is expected (./- is a file called -)"};
+  }
   struct stat info{};
   const bool is_there = stat(path.c_str(), &info) == 0;
   if (is_there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {

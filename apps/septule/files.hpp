@@ -23,7 +23,7 @@ bool is_meant_as_file(const std::string& value);
 /// Writes a file through a temporary one beside it, so that it is whole or not there; the text is
 /// read back and compared. A symbolic link stays one: what it leads to is written. A device, a pipe
 /// or another thing that is no file is written straight to, and not read back. kFailed, naming the
-/// file and why, if it cannot be written.
+/// file and why, if it cannot be written; kUsage for "-".
 Status write_file(const std::string& path, std::string_view text);
 
 }  // namespace septule::app

@@ -13,11 +13,28 @@ namespace septule::app {
 
 namespace {
 
+/// Whether every hold on the instance and in it is busy and has a name. What is foreign is never a
+/// tenant's, whatever its holder is called; nor is what somebody holds who is not known.
+bool is_held_by_name(const gpu::ObservedInstance& instance) {
+  const auto is_named = [](gpu::Hold hold, const std::string& holder) {
+    return hold == gpu::Hold::kIdle || (hold == gpu::Hold::kBusy && !holder.empty());
+  };
+  return is_named(instance.hold, instance.holder) &&
+         (!instance.compute_instances ||
+          std::ranges::all_of(*instance.compute_instances,
+                              [&](const gpu::ObservedComputeInstance& inside) {
+                                return is_named(inside.hold, inside.holder);
+                              }));
+}
+
 /// The tenant who holds the instance, by the name of its holder; nothing = no tenant does.
 std::optional<int> tenant_holding(const gpu::ObservedInstance& instance, const ServeInput& input) {
   const std::vector<std::string> holders = instance.holders();
+  if (holders.size() != 1 || !is_held_by_name(instance)) {
+    return std::nullopt;
+  }
   for (std::size_t m = 0; m < input.tenants.size(); ++m) {
-    if (holders.size() == 1 && holders.front() == input.tenants[m].tenant.name) {
+    if (holders.front() == input.tenants[m].tenant.name) {
       return static_cast<int>(m);
     }
   }

@@ -273,6 +273,8 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   // A closed pipe is a failed write (exit code 1), like a full disk.
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  // So is a file that grows beyond the limit of `ulimit -f`.
+  std::signal(SIGXFSZ, SIG_IGN);  // NOLINT(cert-err33-c)
   septule::train_app::begin_with_one_thread(argv);
   return septule::train_app::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

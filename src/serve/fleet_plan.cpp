@@ -18,6 +18,9 @@ namespace {
 /// A gap that is met may look larger by rounding.
 constexpr double kGapRounding = 1.001;
 constexpr double kNoGap = 1e-6;
+/// A goodput this share below its bound is the greatest: more is beyond what doubles can tell apart
+/// in the linear programs.
+constexpr double kOptimalShare = 1e-6;
 constexpr int kTenantsMax = 10000;
 constexpr int kGpusMax = 100000;
 /// Of one tenant on its best size.
@@ -137,13 +140,13 @@ struct StageAnswer {
 /// Our own search, then the solver where that leaves a gap.
 Result<StageAnswer> solve_stage(const FleetProblem& problem,
                                 FleetMaster& master,
-                                FleetSearchOptions search,
+                                const FleetSearchOptions& search,
                                 const FleetOptions& options,
                                 WorkBudget& budget) {
-  const double gap = search.gap_absolute;
   offer_all(master, search.seed);
   StageAnswer answer;
-  SEPTULE_TRY(answer.result, FleetSearch(problem, master, std::move(search)).run(budget));
+  SEPTULE_TRY(answer.result, FleetSearch(problem, master, search).run(budget));
+  const double gap = search.gap_of(answer.result.best.cost);
   const double left = answer.result.best.cost - answer.result.bound;
   if (options.solver == nullptr || left <= kGapRounding * gap + kNoGap) {
     return answer;
@@ -188,6 +191,24 @@ Result<FleetPlan> plan_unlimited(const FleetProblem& problem, const FleetOptions
   plan.method = std::max(fewest.method, least.method);
   plan.units_spent = budget.units_spent() + rest.units_spent();
   return plan;
+}
+
+/// The problem with no tenant asking for more than all GPUs could do for it alone: the same plans
+/// with the same goodput, and figures that are not swamped by requests nobody can serve.
+FleetProblem without_hopeless_requests(const FleetProblem& problem, int gpus) {
+  FleetProblem out = problem;
+  for (FleetTenant& tenant : out.tenants) {
+    double most = 0;
+    for (const LayoutLattice::Multiset& multiset : problem.lattice->multisets()) {
+      double sum = 0;
+      for (std::size_t s = 0; s < kSizesMax; ++s) {
+        sum += multiset.counts[s] * tenant.throughput[s];
+      }
+      most = std::max(most, sum);
+    }
+    tenant.rate_rps = std::min(tenant.rate_rps, gpus * most);
+  }
+  return out;
 }
 
 Status validate_tenant(const FleetProblem& problem, const FleetTenant& tenant) {
@@ -292,8 +313,9 @@ Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptio
     whole.is_optimal = true;
     return whole;
   }
+  const FleetProblem hopeful = without_hopeless_requests(problem, *problem.gpu_count);
   WorkBudget budget(options.units_max);
-  FleetMaster master(problem,
+  FleetMaster master(hopeful,
                      {.gpus_max = *problem.gpu_count,
                       .unserved = FleetStage::Unserved::kPaid,
                       .values = FleetStage::Values::kAny});
@@ -301,17 +323,18 @@ Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptio
   FleetAssignment seed;
   seed.layouts.assign(master.layouts().size(), 0);
   seed.instances.resize(problem.tenants.size());
-  for (const FleetTenant& tenant : problem.tenants) {
+  for (const FleetTenant& tenant : hopeful.tenants) {
     all += tenant.weight * tenant.accuracy * tenant.rate_rps;
   }
   seed.cost = all;
-  const double gap = options.goodput_gap * all;
-  SEPTULE_TRY(StageAnswer found,
-              solve_stage(problem, master, {.seed = seed, .gap_absolute = gap}, options, budget));
-  drop_unused(problem, master, found.result.best);
-  FleetPlan plan = to_plan(problem, master, found.result.best);
+  const FleetSearchOptions search{
+      .seed = seed, .gap_share = options.goodput_gap, .reward_all = all};
+  SEPTULE_TRY(StageAnswer found, solve_stage(hopeful, master, search, options, budget));
+  drop_unused(hopeful, master, found.result.best);
+  FleetPlan plan = to_plan(hopeful, master, found.result.best);
   plan.goodput_bound = std::max(plan.goodput_rps, all - found.result.bound);
-  plan.is_optimal = plan.goodput_bound - plan.goodput_rps <= kGapRounding * gap;
+  plan.is_optimal =
+      plan.goodput_bound - plan.goodput_rps <= kGapRounding * kOptimalShare * plan.goodput_rps;
   plan.method = found.method;
   plan.units_spent = budget.units_spent() + whole.units_spent;
   return plan;

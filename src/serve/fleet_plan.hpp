@@ -14,7 +14,7 @@ struct FleetOptions {
   /// program. The fewest GPUs of 300 tenants take some 10,000 units, proofs of the greatest goodput
   /// may take any number.
   std::int64_t units_max = 2000000;
-  /// Goodput this close below its bound will do; relative to that of all requests served.
+  /// Goodput this close below its bound will do, relative to itself: where the search may end.
   double goodput_gap = 1e-6;
   /// Asked where our own search leaves a gap; may be nothing. Not owned.
   port::MilpSolver* solver = nullptr;
@@ -32,7 +32,8 @@ Status validate(const FleetProblem& problem);
 Result<FleetPlan> plan_min_gpus(const FleetProblem& problem, const FleetOptions& options);
 
 /// The greatest goodput of `gpu_count` GPUs, which must be given. Where they serve every rate this
-/// is plan_min_gpus' plan. Optimal means within `goodput_gap` of the bound.
+/// is plan_min_gpus' plan. Optimal means within a millionth of the bound, whatever `goodput_gap`
+/// allows.
 Result<FleetPlan> plan_max_goodput(const FleetProblem& problem, const FleetOptions& options);
 
 }  // namespace septule::serve

@@ -107,10 +107,10 @@ FleetSearch::FleetSearch(const FleetProblem& problem,
 
 /// Nodes whose bound is at least this hold nothing of interest.
 double FleetSearch::cost_max() const {
-  const double gap = master_.stage().values == FleetStage::Values::kWhole
-                         ? std::max(options_.gap_absolute, 1 - kWholeTolerance)
-                         : options_.gap_absolute;
-  return best_.cost - gap;
+  const double gap = options_.gap_of(best_.cost);
+  return best_.cost - (master_.stage().values == FleetStage::Values::kWhole
+                           ? std::max(gap, 1 - kWholeTolerance)
+                           : gap);
 }
 
 double FleetSearch::whole_bound(double bound) const {
@@ -146,8 +146,8 @@ Result<FleetSearchResult> FleetSearch::run(WorkBudget& budget) {
     bound = std::min(bound, left.bound);
   }
   // With a gap allowed, nodes just below the best plan were closed unseen.
-  if (options_.gap_absolute > 0) {
-    bound = std::min(bound, std::max(root_bound_, best_.cost - options_.gap_absolute));
+  if (const double gap = options_.gap_of(best_.cost); gap > 0) {
+    bound = std::min(bound, std::max(root_bound_, best_.cost - gap));
   }
   return FleetSearchResult{std::move(best_), whole_bound(bound)};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -17,8 +18,14 @@ struct FleetAssignment {
 };
 
 struct FleetSearchOptions {
-  FleetAssignment seed;     ///< a plan of the stage, with its cost
-  double gap_absolute = 0;  ///< a plan so close above the bound will do
+  FleetAssignment seed;  ///< a plan of the stage, with its cost
+  /// A plan will do whose reward, `reward_all` less its cost, is this share of itself below what is
+  /// possible at most. Relative to what the plan has, not to `reward_all`, which may be a thousand
+  /// times as much.
+  double gap_share = 0;
+  double reward_all = 0;
+
+  double gap_of(double cost) const { return gap_share * std::max(0.0, reward_all - cost); }
 };
 
 struct FleetSearchResult {

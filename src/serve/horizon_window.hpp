@@ -18,7 +18,10 @@ struct WindowShape {
   double dwell_factor = 2;  ///< warm-ups that an instance stays
   double churn = 0.5;       ///< creation cost: this share of what the tenant earns in a warm-up
   WarmUpQuantile warm_up = WarmUpQuantile::kP90;
-  HandOver hand_over = HandOver::kRelabel;
+  /// kNone: instances are handed over all the same, only no plan counts on it. Counting on it hides
+  /// more of the warm-ups, but plans then follow each scenario of the forecast
+  /// (docs/benchmarks.md).
+  HandOver hand_over = HandOver::kNone;
 };
 
 /// What one GPU's window is planned from. Spans hold during the call.

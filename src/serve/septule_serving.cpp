@@ -96,6 +96,8 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
       static_cast<int>(given.number("terminal", kTerminalSeconds)) / step_s;
   options.shape.dwell_factor = given.number("dwell", options.shape.dwell_factor);
   options.shape.churn = given.number("churn", options.shape.churn);
+  options.shape.hand_over =
+      given.text("hand-over", "unplanned") == "planned" ? HandOver::kRelabel : HandOver::kNone;
   options.commit_s = static_cast<int>(whole("commit", options.commit_s));
   options.retraining_s = static_cast<int>(whole("retraining-horizon", options.retraining_s));
   options.caution = given.number("caution", options.caution);
@@ -160,6 +162,11 @@ std::vector<OptionRecord> septule_serving_options() {
        .text = "How tenants are dealt out to several GPUs.",
        .default_text = "plan",
        .choices = {"plan", "row"}},
+      {.name = "hand-over",
+       .value = "HOW",
+       .text = "Whether plans count on an instance that stays being handed over warm.",
+       .default_text = "unplanned",
+       .choices = {"unplanned", "planned"}},
       {.name = "warm-up",
        .value = "QUANTILE",
        .text = "Quantile of the warm-ups to plan with.",

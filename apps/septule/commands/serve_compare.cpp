@@ -11,6 +11,7 @@
 #include "septule/serve_report.hpp"
 #include "septule/serve_run_view.hpp"
 #include "septule/serve_study.hpp"
+#include "septule/written_files.hpp"
 #include "serve/policy_registry.hpp"
 
 namespace septule::app {
@@ -81,6 +82,8 @@ std::string compare_text(const std::vector<report::ServingPolicyRuns>& results) 
 }
 
 Result<int> run_serve_compare(const Invocation& invocation, Context& context) {
+  SEPTULE_TRY_STATUS(
+      check_written_files(invocation, {.written = {"report"}, .read = {"tenants", "profiles"}}));
   SEPTULE_TRY(std::vector<sim::StudyServingPolicy> policies, policies_option(invocation));
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
   SEPTULE_TRY(ServeStudy study, load_serve_study(invocation, context, input));

@@ -12,6 +12,7 @@
 #include "septule/serve_planner.hpp"
 #include "septule/serve_report.hpp"
 #include "septule/serve_window.hpp"
+#include "septule/written_files.hpp"
 
 namespace septule::app {
 
@@ -68,6 +69,8 @@ Result<int> run_serve_plan(const Invocation& invocation, Context& context) {
     return Error{ErrorCode::kUsage, "--metrics prints Prometheus' text; it does not go with -o"};
   }
   SEPTULE_TRY_STATUS(check_emit(invocation, context));
+  SEPTULE_TRY_STATUS(check_written_files(
+      invocation, {.written = {"svg", "report"}, .read = {"tenants", "profiles", "state"}}));
   SEPTULE_TRY(auto node, load_serve_node(invocation, context));
   SEPTULE_TRY(ServeInput input, load_serve_input(invocation, context, node ? &*node : nullptr));
   SEPTULE_TRY_STATUS(keep_free_gpus(node, input));

@@ -10,6 +10,7 @@
 #include "septule/serve_report.hpp"
 #include "septule/serve_run_view.hpp"
 #include "septule/serve_study.hpp"
+#include "septule/written_files.hpp"
 #include "serve/policy_registry.hpp"
 
 namespace septule::app {
@@ -19,6 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Result<int> run_serve_simulate(const Invocation& invocation, Context& context) {
+  SEPTULE_TRY_STATUS(check_written_files(
+      invocation, {.written = {"csv", "report"}, .read = {"tenants", "profiles"}}));
   SEPTULE_TRY(sim::StudyServingPolicy policy, parse_serving_policy(invocation.text("policy")));
   SEPTULE_TRY(const ServeInput input, load_serve_input(invocation, context));
   SEPTULE_TRY(ServeStudy study, load_serve_study(invocation, context, input));

@@ -10,6 +10,7 @@
 #include "septule/window_picture.hpp"
 #include "septule/window_run.hpp"
 #include "septule/window_view.hpp"
+#include "septule/written_files.hpp"
 
 namespace septule::app {
 
@@ -55,6 +56,7 @@ Result<int> run_window(const Invocation& invocation, Context& context) {
   if (invocation.is_given("emit") && !context.output.is_for_people()) {
     return Error{ErrorCode::kUsage, "--emit prints a shell script; it does not go with -o"};
   }
+  SEPTULE_TRY_STATUS(check_written_files(invocation, {.written = {"svg"}, .read = {"FILE"}}));
   SEPTULE_TRY(const std::unique_ptr<learn::WindowAgent> agent, load_agent(invocation));
   SEPTULE_TRY(const WindowQuestion question, load_window(invocation, context));
   const Result<WindowFinding> finding = find_window_answer(invocation, question, agent.get());
