@@ -38,7 +38,11 @@ OptionRecord seconds_record(std::string_view name, std::string_view text, std::i
   return record;
 }
 
-constexpr int kHorizonSeconds = 60;
+constexpr int kHorizonSecondsMin = 60;
+constexpr int kHorizonSecondsMax = 3600;
+/// A plan that sees less than this many warm-ups ahead finds that moves do not pay, and starves
+/// tenants whose models load slowly (tests/serve/rolling_horizon_test.cpp).
+constexpr int kHorizonWarmUps = 6;
 constexpr int kTerminalSeconds = 12;
 constexpr int kStepSecondsMin = 2;
 constexpr int kStepSecondsMax = 10;
@@ -52,6 +56,18 @@ int fitting_step_s(std::span<const AdmittedTenant> tenants, WarmUpQuantile quant
     least = std::min(least, (ns + 999'999'999) / 1'000'000'000);
   }
   return static_cast<int>(std::clamp<std::int64_t>(least, kStepSecondsMin, kStepSecondsMax));
+}
+
+/// A minute, or longer where warm-ups are long.
+int fitting_horizon_s(std::span<const AdmittedTenant> tenants, WarmUpQuantile quantile) {
+  std::int64_t longest_ns = 0;
+  for (const AdmittedTenant& admitted : tenants) {
+    longest_ns =
+        std::max(longest_ns, warm_up_of(admitted.tenant.warm_up, quantile).to_nanoseconds());
+  }
+  const std::int64_t longest_s = (longest_ns + 999'999'999) / 1'000'000'000;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      kHorizonWarmUps * longest_s, kHorizonSecondsMin, kHorizonSecondsMax));
 }
 
 WarmUpQuantile quantile_named(std::string_view name) {
@@ -72,7 +88,8 @@ HorizonOptions horizon_options(const ServingSetup& setup) {
   options.shape.warm_up = quantile_named(given.text("warm-up", "p90"));
   const int step_s =
       static_cast<int>(whole("step", fitting_step_s(setup.tenants, options.shape.warm_up)));
-  const int horizon_s = static_cast<int>(whole("horizon", kHorizonSeconds));
+  const int horizon_s =
+      static_cast<int>(whole("horizon", fitting_horizon_s(setup.tenants, options.shape.warm_up)));
   options.shape.step = Duration::milliseconds(std::int64_t{1000} * step_s);
   options.shape.step_count = std::max(1, horizon_s / step_s);
   options.shape.terminal_steps =
@@ -110,6 +127,8 @@ std::vector<OptionRecord> septule_serving_options() {
   const HorizonOptions defaults;
   OptionRecord step = seconds_record("step", "Length of a step of a plan.", 1);
   step.default_text = "the shortest warm-up";
+  OptionRecord horizon = seconds_record("horizon", "Length of a plan.", kHorizonSecondsMin);
+  horizon.default_text = "60, or 6 of the longest warm-up";
   return {
       number_record(
           "z", "Plan for the mean of the forecast and so many of its margins.", defaults.z),
@@ -117,7 +136,7 @@ std::vector<OptionRecord> septule_serving_options() {
                     "Scenarios of a plan are so many margins wide; 0 is one scenario.",
                     defaults.spread),
       step,
-      seconds_record("horizon", "Length of a plan.", kHorizonSeconds),
+      horizon,
       number_record("terminal",
                     "The last layout of a plan is valued for so many seconds more.",
                     kTerminalSeconds),

@@ -389,5 +389,25 @@ TEST(RollingHorizonRegistry, Make_WithOptions_PlansAndKnowsTheTruth) {
   EXPECT_EQ(make_serving_policy("septule", setup).error().code, ErrorCode::kNotFound);
 }
 
+TEST(RollingHorizonRegistry, Make_LongWarmUps_LooksFarEnoughToFollowTheLoad) {
+  // Aim: a model that loads for most of a minute is not left short because a minute's plan cannot
+  // see that a move pays.
+  Case one;
+  std::vector<double> falling(1200, 52);
+  std::vector<double> rising(1200, 6);
+  std::fill(falling.begin() + 203, falling.end(), 20.0);
+  std::fill(rising.begin() + 203, rising.end(), 34.0);
+  one.add({.name = "a", .warm_up_s = 45, .rate_rps = 52}, falling);
+  one.add({.name = "b", .warm_up_s = 45, .rate_rps = 6}, rising);
+  ServingSetup setup{.lattice = &a100(), .tenants = one.tenants};
+  auto far = make_serving_policy("septule", setup);
+  setup.options.set("horizon", "60");
+  auto near = make_serving_policy("septule", setup);
+  ASSERT_TRUE(far.has_value() && near.has_value());
+  const FluidResult result = FluidServing(one.world).run(**far, 1200);
+  EXPECT_GE(result.served[1199][1], 33);
+  EXPECT_GT(result.goodput, FluidServing(one.world).run(**near, 1200).goodput);
+}
+
 }  // namespace
 }  // namespace septule::serve
