@@ -54,7 +54,7 @@ struct Twin {
       const double share = rng.chance(1, 2) ? 0.25 : 0.625;
       for (std::size_t s = 0; s < bench.lattice.sizes().size(); ++s) {
         const auto there = static_cast<double>(bench.lattice.sizes()[s].memory->value());
-        tenant.serving[s]->memory = Bytes(static_cast<std::int64_t>(share * there));
+        tenant.serving[s]->memory = Bytes(static_cast<std::uint64_t>(share * there));
         problem.labels[index].memory[s] = share;
       }
     }
