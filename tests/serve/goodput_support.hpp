@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "serve/goodput_problem.hpp"
 #include "serve/lattice_support.hpp"
 #include "serve/plan_value.hpp"
+#include "serve/retraining_search.hpp"
 
 namespace septule::serve::test {
 
@@ -187,6 +189,20 @@ inline void expect_sound(const GoodputProblem& problem, const GoodputPlan& plan)
   for (const GoodputViolation& violation : check_goodput_plan(problem, plan).violations) {
     ADD_FAILURE() << goodput_fault_name(violation.fault) << ": " << violation.message;
   }
+}
+
+/// How far two ways of counting the same goodput may be apart.
+inline double near(double value) {
+  return 1e-7 * std::max(1.0, std::abs(value));
+}
+
+/// The plan of plan_window() with more work allowed than it needs.
+inline GoodputPlan window_plan_of(const GoodputProblem& problem,
+                                  const RetrainingOptions& options = {}) {
+  WorkBudget budget(1'000'000'000);
+  auto plan = plan_window(problem, budget, options);
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return plan.has_value() ? *plan : GoodputPlan{};
 }
 
 }  // namespace septule::serve::test

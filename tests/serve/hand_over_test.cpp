@@ -18,19 +18,10 @@ using test::brute_force;
 using test::draw_problem;
 using test::DrawOptions;
 using test::expect_sound;
+using test::near;
+using test::window_plan_of;
 
 constexpr std::int64_t kUnits = 1'000'000'000;
-
-double near(double value) {
-  return 1e-7 * std::max(1.0, std::abs(value));
-}
-
-GoodputPlan plan_of(const GoodputProblem& problem, const RetrainingOptions& options = {}) {
-  WorkBudget budget(kUnits);
-  auto plan = plan_window(problem, budget, options);
-  EXPECT_TRUE(plan.has_value()) << plan.error().message;
-  return plan.has_value() ? *plan : GoodputPlan{};
-}
 
 double bound_of(const GoodputProblem& problem) {
   WorkBudget budget(kUnits);
@@ -279,7 +270,7 @@ TEST(HandOver_Exact, Retraining_AsGoodAsAllSequences) {
     ++tried;
     const double best = brute_force(problem);
     expect_exact(problem);
-    const GoodputPlan search = plan_of(problem, {.exact_units_max = 0});
+    const GoodputPlan search = window_plan_of(problem, {.exact_units_max = 0});
     expect_sound(problem, search);
     EXPECT_LE(search.objective, best + near(best));
     EXPECT_GE(search.bound, best - near(best));
@@ -305,7 +296,7 @@ TEST(HandOver_Bounds, LongWarmUpsAndMixedOnes_StayBelowTheirBounds) {
     }
     ++tried;
     const double best = brute_force(problem);
-    const GoodputPlan plan = plan_of(problem);
+    const GoodputPlan plan = window_plan_of(problem);
     expect_sound(problem, plan);
     EXPECT_LE(plan.objective, best + near(best));
     EXPECT_GE(plan.bound, best - near(best));
@@ -320,14 +311,14 @@ TEST(HandOver_Monotone, SevenSlices_NeverLosesGoodput) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     GoodputProblem problem = draw_problem(a100(), seed, {.steps = 20, .has_early = false});
-    const double without = plan_of(problem).objective;
+    const double without = window_plan_of(problem).objective;
     problem.hand_over = HandOver::kRelabel;
-    const GoodputPlan with = plan_of(problem);
+    const GoodputPlan with = window_plan_of(problem);
     expect_sound(problem, with);
     EXPECT_EQ(with.proof, GoodputProof::kOptimal);
     EXPECT_GE(with.objective, without - near(without));
     EXPECT_GE(bound_of(problem), with.objective - near(without));
-    EXPECT_EQ(plan_of(problem, {.layouts = {.bytes_max = 1}}).layouts, with.layouts);
+    EXPECT_EQ(window_plan_of(problem, {.layouts = {.bytes_max = 1}}).layouts, with.layouts);
     gained += with.objective > without + near(without) ? 1 : 0;
   }
   EXPECT_GT(gained, 6);

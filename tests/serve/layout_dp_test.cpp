@@ -17,12 +17,9 @@ using test::brute_force;
 using test::draw_problem;
 using test::DrawOptions;
 using test::expect_sound;
+using test::near;
 
 constexpr std::int64_t kUnits = 1'000'000'000;
-
-double near(double value) {
-  return 1e-7 * std::max(1.0, std::abs(value));
-}
 
 GoodputPlan plan_of(const GoodputProblem& problem, const LayoutDpOptions& options = {}) {
   WorkBudget budget(kUnits);

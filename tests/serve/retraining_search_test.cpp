@@ -18,21 +18,12 @@ using test::draw_problem;
 using test::DrawOptions;
 using test::expect_sound;
 using test::make_case;
+using test::near;
+using test::window_plan_of;
 
 constexpr std::int64_t kUnits = 1'000'000'000;
 // Searches as if outright answers were out of reach.
 const RetrainingOptions kSearchOnly{.exact_units_max = 0};
-
-double near(double value) {
-  return 1e-7 * std::max(1.0, std::abs(value));
-}
-
-GoodputPlan plan_of(const GoodputProblem& problem, const RetrainingOptions& options = {}) {
-  WorkBudget budget(kUnits);
-  auto plan = plan_window(problem, budget, options);
-  EXPECT_TRUE(plan.has_value()) << plan.error().message;
-  return plan.has_value() ? *plan : GoodputPlan{};
-}
 
 TEST(PlanWindow_Exact, SmallCases_AsGoodAsAllSequences) {
   // Oracle (b) with retraining: all sequences of labelled layouts; the search stays below, its
@@ -63,7 +54,7 @@ TEST(PlanWindow_Exact, SmallCases_AsGoodAsAllSequences) {
       continue;
     }
     const double best = test::brute_force(problem);
-    const GoodputPlan exact = plan_of(problem);
+    const GoodputPlan exact = window_plan_of(problem);
     expect_sound(problem, exact);
     EXPECT_NEAR(exact.objective, best, near(best));
     EXPECT_EQ(exact.proof, GoodputProof::kOptimal);
@@ -71,7 +62,7 @@ TEST(PlanWindow_Exact, SmallCases_AsGoodAsAllSequences) {
         std::ranges::any_of(exact.retrained_from, [](const auto& from) { return from.has_value(); })
             ? 1
             : 0;
-    const GoodputPlan search = plan_of(problem, kSearchOnly);
+    const GoodputPlan search = window_plan_of(problem, kSearchOnly);
     expect_sound(problem, search);
     EXPECT_LE(search.objective, best + near(best));
     EXPECT_GE(search.bound, best - near(best));
@@ -92,8 +83,8 @@ TEST(PlanWindow_Bounds, SearchJointAndRelaxations_InOrder) {
       }
     }
     WorkBudget budget(kUnits);
-    const GoodputPlan exact = plan_of(problem, {.exact_units_max = kUnits});
-    const GoodputPlan search = plan_of(problem, kSearchOnly);
+    const GoodputPlan exact = window_plan_of(problem, {.exact_units_max = kUnits});
+    const GoodputPlan search = window_plan_of(problem, kSearchOnly);
     const auto bound = window_bound(problem, budget);
     const auto free = multiset_bound(problem, budget);
     ASSERT_TRUE(bound.has_value());
@@ -111,7 +102,7 @@ TEST(PlanWindow_Quality, TwoTenantsFortySteps_WithinHalfAPercentOfTheBound) {
   // "Must hold" 2 of the issue, on made-up arrivals.
   for (const double work_s : {10.0, 20.0, 30.0}) {
     const GoodputProblem problem = make_case(a100(), {.steps = 40, .step_s = 5, .work_s = work_s});
-    const GoodputPlan plan = plan_of(problem);
+    const GoodputPlan plan = window_plan_of(problem);
     expect_sound(problem, plan);
     EXPECT_LE(plan.bound, plan.objective * 1.005);
     EXPECT_TRUE(plan.retrained_from[0].has_value() || plan.retrained_from[1].has_value());
@@ -124,7 +115,7 @@ TEST(PlanWindow_Rules, FrozenDwellAndLimits_AreKept) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const DrawOptions options{.steps = 10, .warm_up_max = 2, .retrains = true};
     GoodputProblem problem = draw_problem(a30(), seed, options);
-    const double free = plan_of(problem).bound;
+    const double free = window_plan_of(problem).bound;
     if (seed % 3 == 0 && !problem.initial.empty()) {
       problem.frozen = std::uint32_t{1} << static_cast<unsigned>(problem.initial.front().placement);
     }
@@ -133,7 +124,7 @@ TEST(PlanWindow_Rules, FrozenDwellAndLimits_AreKept) {
       problem.changes_per_step_max = 1;
     }
     for (const RetrainingOptions& how : {RetrainingOptions{}, kSearchOnly}) {
-      const GoodputPlan plan = plan_of(problem, how);
+      const GoodputPlan plan = window_plan_of(problem, how);
       expect_sound(problem, plan);
       EXPECT_LE(plan.objective, free + near(free));
     }
@@ -147,7 +138,7 @@ TEST(PlanWindow_Running, JobInForce_GoesOnInItsPlace) {
   ASSERT_TRUE(problem.labels[training].retrains.has_value());
   const auto place = std::ranges::find(a100().placements(), 2, &SizePlacement::size);
   problem.initial = {{static_cast<int>(place - a100().placements().begin()), training}};
-  const GoodputPlan plan = plan_of(problem);
+  const GoodputPlan plan = window_plan_of(problem);
   expect_sound(problem, plan);
   ASSERT_TRUE(plan.retrained_from[0].has_value());
   EXPECT_EQ(*plan.retrained_from[0], 1);
@@ -157,20 +148,20 @@ TEST(PlanWindow_NotWorthIt, NoGain_IsPlannedWithoutRetraining) {
   // Work that cannot be done in time, or that gains nothing, leaves the exact program's plan.
   GoodputProblem problem = make_case(a100(), {.steps = 10, .step_s = 5, .work_s = 1000});
   EXPECT_FALSE(is_worth_retraining(problem, 0));
-  const GoodputPlan late = plan_of(problem);
+  const GoodputPlan late = window_plan_of(problem);
   EXPECT_EQ(late.proof, GoodputProof::kOptimal);
   EXPECT_EQ(late.method, "layout-dp");
   for (GoodputTenant& tenant : problem.tenants) {
     tenant.retraining->work_s = 5;
     tenant.accuracy_after = tenant.accuracy;
   }
-  EXPECT_EQ(plan_of(problem).objective, late.objective);
+  EXPECT_EQ(window_plan_of(problem).objective, late.objective);
 }
 
 TEST(PlanWindow_Budget, AnyLimit_GivesASoundPlan) {
   // Less work never gives an unsound plan or a bound below a plan that exists.
   const GoodputProblem problem = make_case(a100(), {.steps = 20, .step_s = 5, .work_s = 15});
-  const GoodputPlan full = plan_of(problem);
+  const GoodputPlan full = window_plan_of(problem);
   for (const std::int64_t units : {0, 1'000, 30'000, 150'000, 1'000'000, 4'000'000}) {
     WorkBudget budget(units);
     const auto plan = plan_window(problem, budget);
@@ -184,8 +175,8 @@ TEST(PlanWindow_Repeat, EqualInput_EqualPlan) {
   // Nothing but the problem decides.
   const GoodputProblem problem =
       make_case(a100(), {.tenants = 3, .steps = 15, .step_s = 5, .work_s = 10});
-  const GoodputPlan first = plan_of(problem);
-  const GoodputPlan second = plan_of(problem);
+  const GoodputPlan first = window_plan_of(problem);
+  const GoodputPlan second = window_plan_of(problem);
   EXPECT_EQ(first.layouts, second.layouts);
   EXPECT_EQ(first.bound, second.bound);
   expect_sound(problem, first);
